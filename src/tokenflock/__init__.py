@@ -1,0 +1,44 @@
+"""tokenflock: the laboratory for attention dynamics.
+
+    import tokenflock as flock
+
+    model = flock.Model(dim=2, beta=64.0)
+    start = flock.uniform(n_tokens=200, dim=2, seed=0)
+    run = flock.simulate(model, start, t_end=150.0)
+
+Everything is imported when first used, so that `import tokenflock` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import version as _version
+from typing import Any
+
+__version__ = _version("tokenflock")
+
+_HOME = {
+    **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
+    **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
+    **dict.fromkeys(
+        ("uniform", "cap", "cube", "orthonormal", "clusters_at", "von_mises_fisher", "gaussian"), "tokenflock.start"
+    ),
+    **dict.fromkeys(("simulate",), "tokenflock.simulate"),
+    **dict.fromkeys(("save", "load", "validate"), "tokenflock.trajectory"),
+    **dict.fromkeys(("figure",), "tokenflock.figures"),
+}
+_MODULES = ("analysis", "errors", "geometry", "schemes", "start", "theory", "trajectory", "weights")
+
+__all__ = sorted([*_HOME, *_MODULES, "__version__"])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"tokenflock.{name}")
+    raise AttributeError(f"module 'tokenflock' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,103 @@
+"""What every engine promises: a velocity, and a run that can be advanced, paused and resumed.
+
+simulation.py is built on these; so are live views that advance a run a little at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenflock.geometry import Array
+from tokenflock.model import Model
+from tokenflock.schemes import Scheme
+
+
+class Outcome(Enum):
+    """How a run ended; the value is the sentence shown."""
+
+    DONE = "Reached t_end."
+    COLLAPSED = "All tokens met before t_end; later frames repeat the last one."
+    INTERRUPTED = "Interrupted: this is what was computed so far."
+    SMALL = "The step size fell below rounding. Raise rtol, or take a fixed step: scheme='rk4' with dt."
+    NOT_FINITE = "The tokens are no longer finite. Lower beta, t_end or dt, or use space='rescaled' if they escape in R^d."
+
+    @property
+    def failed(self) -> bool:
+        """Whether the frames after the end are missing."""
+        return self not in (Outcome.DONE, Outcome.COLLAPSED)
+
+
+@dataclass(frozen=True)
+class Task:
+    """How to run a model: all that an engine needs beside the start."""
+
+    model: Model
+    t_end: float
+    scheme: Scheme | None  # None: layers
+    dt: float | None  # of a fixed scheme or a layer
+    rtol: float
+    atol: float
+    dtype: str
+    seed: int
+
+    @property
+    def layers(self) -> bool:
+        """Whether time is discrete."""
+        return self.scheme is None
+
+    @property
+    def collapse(self) -> float:
+        """Spread below which nothing can change any more, 0 if that is never sure.
+
+        With V = c I, c > 0 and softmax weights on the sphere a tiny cluster can only shrink onto a point that rests.
+        """
+        model = self.model
+        first = model.values[:, :1, :1]
+        scalar = bool((model.values == first * np.eye(model.dim)).all() and (first > 0).all())
+        extras = model.feedforward or model.frozen or model.noise or model.normaliser != "softmax"
+        if model.space != "sphere" or not scalar or extras or model.norm.kind != "post":
+            return 0.0
+        return max(self.atol, 4.0 * float(np.finfo(self.dtype).eps))
+
+
+class Stepper(Protocol):
+    """One run under way."""
+
+    t: float
+    steps: int
+    rejected: int
+    evaluations: int
+    outcome: Outcome | None
+
+    def advance(self, times: Array, frames: Array, patience: int) -> int:
+        """Fill frames (len(times), n, m) in order; return how many are filled. Fewer than all: out of patience, or ended.
+
+        m is d, or d + 1 where a magnitude r_j moves. Call again with the times that are left.
+        """
+        ...
+
+
+class Engine(Protocol):
+    """Turns (model, start, times) into positions."""
+
+    name: str
+
+    def supports(self, model: Model, dtype: str) -> str | None:
+        """None if it can run this; otherwise one sentence saying why not."""
+        ...
+
+    def velocity(self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None) -> Array:
+        """The right-hand side, (n, d) -> (n, d)."""
+        ...
+
+    def begin(self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None) -> Stepper:
+        """A run from x (n, d). run: its number in an ensemble (for noise). wide: spread one run over the cores.
+
+        stop: a shared flag; when it is set the run ends at its next step.
+        """
+        ...

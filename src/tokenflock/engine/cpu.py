@@ -1,0 +1,202 @@
+"""The CPU engine: compiled kernels, chosen and joined by pointers. Every option of a Model."""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+from numpy.typing import NDArray
+
+from tokenflock.engine import blas_kernels, cpu_kernels, pair_kernels, wide_kernels
+from tokenflock.engine.contract import Outcome, Task
+from tokenflock.engine.cpu_terms import KINDS, columns_for, is_plain, kernel_for, lay_out, scratch
+from tokenflock.engine.fixed_kernels import fixed, layers
+from tokenflock.engine.pointers import Pointer, sums_signature
+from tokenflock.engine.randomness import key_of
+from tokenflock.engine.step_kernels import (
+    CLOCK,
+    COLLAPSED,
+    ENDED,
+    N_PAGES,
+    NOT_FINITE,
+    NOW,
+    SMALL,
+    STOPPED,
+    adaptive,
+)
+from tokenflock.geometry import Array
+from tokenflock.model import Model, phases
+
+_WIDE = threading.Lock()  # numba's default thread pool serves one caller at a time
+
+
+class Goal(NamedTuple):
+    """What a stepping kernel is asked for."""
+
+    t_stop: float
+    rtol: float
+    atol: float
+    dt: float
+    collapse: float
+    patience: int
+    key: Any
+    stop: Any
+
+
+@lru_cache
+def _sums(name: str, wide: bool, dtype: str) -> Pointer:
+    if name == "products":  # BLAS has threads of its own
+        return Pointer(blas_kernels.products, sums_signature(dtype))
+    return Pointer(wide_kernels.WIDE[name] if wide else getattr(pair_kernels, name), sums_signature(dtype))
+
+
+_POINTERS: dict[Any, Pointer] = {}
+
+
+def _pointer(function: Any, *arguments: Any) -> Pointer:
+    """A pointer to a compiled function for the types of these arguments."""
+    signature = types.void(*[a if isinstance(a, types.Type) else typeof(a) for a in arguments])
+    key = (function, signature)
+    if key not in _POINTERS:
+        _POINTERS[key] = Pointer(function, signature)
+    return _POINTERS[key]
+
+
+def _velocity_kernel(model: Model) -> Any:
+    if model.space == "rescaled":
+        return cpu_kernels.rescaled_velocity
+    return cpu_kernels.plain_velocity if is_plain(model) else cpu_kernels.full_velocity
+
+
+class CpuEngine:
+    """numba on the cores of this machine."""
+
+    name = "cpu"
+
+    def supports(self, model: Model, dtype: str) -> str | None:
+        """Everything."""
+        return None
+
+    def velocity(self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, dtype: str = "float64") -> Array:
+        """(E6), (E7) or (E8) by the kernels that a run would use."""
+        n, d = x.shape
+        terms = lay_out(model, n, dtype)
+        work = scratch(model, terms, dtype)
+        y = state_of(model, x, dtype, radius)
+        out = np.zeros_like(y)
+        kind = KINDS[phases(model, t)[-1][1] if t > model.norm.switch else phases(model, t)[0][1]]
+        _velocity_kernel(model)(_sums(kernel_for(model), False, dtype), terms, work, y, t, kind, out)
+        return out[:d, :n].T.astype(np.float64)
+
+    def begin(self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None) -> CpuStepper:
+        """A run from x (n, d)."""
+        return CpuStepper(task, x, run, wide, stop)
+
+
+def state_of(model: Model, x: Array, dtype: str, radius: Array | None = None) -> NDArray[Any]:
+    """Tokens as padded columns, with a last row of magnitudes where they move."""
+    n, d = x.shape
+    y = np.zeros((d + model.has_radius, columns_for(n)), dtype=dtype)
+    y[:d, :n] = x.T
+    y[:d, n:] = y[:d, :1]
+    if model.has_radius:
+        y[d] = model.norm.radius
+        if radius is not None:
+            y[d, :n] = radius
+    return y
+
+
+class CpuStepper:
+    """One run in compiled code; all its state is in arrays."""
+
+    def __init__(self, task: Task, x: Array, run: int, wide: bool, stop: NDArray[np.uint8] | None) -> None:
+        model, dtype = task.model, task.dtype
+        n, self._d = x.shape
+        self._task, self._wide = task, wide
+        self._terms = lay_out(model, n, dtype, layer_step=task.dt or 0.0 if task.layers else 0.0)
+        self._work = scratch(model, self._terms, dtype)
+        state = state_of(model, x, dtype)
+        self._pages = np.zeros((N_PAGES, *state.shape), dtype=dtype)
+        self._pages[NOW] = state
+        self._clock = np.zeros((), dtype=CLOCK)
+        self._phases = phases(model, task.t_end)
+        self._key = np.uint64(key_of(task.seed, run))
+        self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
+        self._sums = _sums(kernel_for(model), wide, dtype)
+        self.outcome: Outcome | None = None
+        page = self._pages[0]
+        shared = (self._sums, self._terms, self._work, page)
+        if task.scheme is None:
+            layer = cpu_kernels.rescaled_layer if model.space == "rescaled" else cpu_kernels.layer
+            self._step = _pointer(layer, *shared, types.float64, types.float64, types.int64)
+            self._table = np.zeros((0, 0))
+            self._stages = np.zeros((0, *state.shape), dtype=dtype)
+        else:
+            self._step = _pointer(_velocity_kernel(model), *shared, types.float64, types.int64, page)
+            scheme = task.scheme
+            error = np.zeros_like(scheme.b) if scheme.error is None else scheme.error
+            self._table = np.concatenate([scheme.a, scheme.b[None], error[None]])
+            self._stages = np.zeros((len(scheme.b), *state.shape), dtype=dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("t", "steps", "rejected", "evaluations"):
+            return self._clock[name].item()
+        raise AttributeError(name)
+
+    def advance(self, times: Array, frames: Array, patience: int) -> int:
+        """See contract.Stepper."""
+        self._clock["frame"] = 0
+        while self.outcome is None:
+            t_stop, kind = self._phases[0]
+            goal = Goal(
+                t_stop,
+                self._task.rtol,
+                self._task.atol,
+                self._task.dt or 0.0,
+                self._task.collapse,
+                patience,
+                self._key,
+                self._stop,
+            )
+            status = self._call(goal, KINDS[kind], times, frames)
+            if status == ENDED and len(self._phases) > 1:
+                self._phases.pop(0)
+                self._clock["nodes"] = self._clock["left"] = 0
+                continue
+            self._note(status, times, frames)
+            break
+        return int(self._clock["frame"])
+
+    def _note(self, status: int, times: Array, frames: Array) -> None:
+        """What the end of a call means for the run."""
+        done = self._clock["frame"]
+        if status == COLLAPSED:
+            frames[done:] = self._pages[NOW].T[: frames.shape[1]]
+            self._clock["frame"] = len(times)
+            self.outcome = Outcome.COLLAPSED
+        elif status in (SMALL, NOT_FINITE, STOPPED):
+            self.outcome = {SMALL: Outcome.SMALL, NOT_FINITE: Outcome.NOT_FINITE, STOPPED: Outcome.INTERRUPTED}[status]
+        elif status == ENDED or (len(times) and done == len(times) and times[-1] >= self._task.t_end):
+            self.outcome = Outcome.DONE
+
+    def _call(self, goal: Goal, kind: int, times: Array, frames: Array) -> int:
+        task = self._task
+        on_sphere = task.model.space == "sphere"
+        common = (self._sums, self._terms, self._work)
+        memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
+        if self._wide:
+            _WIDE.acquire()
+        try:
+            if task.scheme is None:
+                return layers(self._step, *common, self._pages, self._clock[()], times, frames, kind, self._d, goal)
+            if task.scheme.adaptive:
+                return adaptive(
+                    self._step, *common, self._table, task.scheme.order, *memory, on_sphere, self._d, goal
+                )
+            return fixed(self._step, *common, self._table, *memory, on_sphere, self._d, goal)
+        finally:
+            if self._wide:
+                _WIDE.release()

@@ -1,0 +1,367 @@
+"""The right-hand side (E4)-(E10) and the layer (E12), (E13) in compiled form. Tokens are columns, (d, columns).
+
+`sums` is a pointer to a pair kernel, so that the kernels compile apart and only those that are used. Loops are written
+out: slices and array expressions cost seconds of compilation each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tokenflock.engine.cpu_terms import (
+    ALONG,
+    DRIVE,
+    EUCLIDEAN,
+    FORM,
+    LESS,
+    LESSER,
+    MX,
+    PART,
+    RESCALED,
+    SPHERE,
+    TOP,
+    VALUE,
+    P,
+    U,
+    X,
+    Z,
+)
+from tokenflock.engine.pair_kernels import COUNTS, kernel
+from tokenflock.model import LARGEST_EXPONENT
+
+POST, PRE, PERI, NGPT, SQRT = 0, 1, 2, 3, 4
+RELU, TANH = 1, 2
+FAR = 1e4  # where padding stands for the near kernels: its weights 2^-(1e8) are exactly 0
+
+
+@kernel
+def _inverse_lengths(y, d, n, line):
+    """line[0, i] = 1 / |x_i| for the first d rows of y."""
+    for i in range(n):
+        line[0, i] = y[0, i] * y[0, i]
+    for a in range(1, d):
+        for i in range(n):
+            line[0, i] += y[a, i] * y[a, i]
+    for i in range(n):
+        line[0, i] = 1 / np.sqrt(line[0, i])
+
+
+@kernel
+def retract(y, d, n, line):
+    """Every token of y back to the sphere."""
+    _inverse_lengths(y, d, n, line)
+    for a in range(d):
+        for i in range(n):
+            y[a, i] *= line[0, i]
+
+
+@kernel
+def _weigh(numbers, counts, top, i, z):
+    """What the sums of row i are multiplied by: 1/Z (E2), or 2^(top - shift) / count (E3)."""
+    if numbers.by_count:
+        return 2.0 ** (top - numbers.shift) / counts[i]
+    return 1.0 / z
+
+
+@kernel
+def plain_velocity(sums, terms, work, y, t, kind, out):
+    """(E6) for V = c I, B = c' I on the circle or the sphere, post norm: the papers' main case, in few passes."""
+    numbers, near, p, z, top = terms.numbers, work.near, work.tokens[P], work.line[Z], work.line[TOP]
+    n, d = numbers.n, work.tokens.shape[1]
+    _inverse_lengths(y, d, n, top)
+    scale = near.dtype.type(numbers.scale)
+    for a in range(d):
+        for i in range(n):
+            near[a, i] = y[a, i] * top[0, i] * scale
+        for i in range(n, near.shape[1]):
+            near[a, i] = near.dtype.type(FAR)
+    sums(near, near, terms.rows, terms.frozen, 0.0, False, 0, n, p, z, top, work.share)
+    value, peak = terms.heads[VALUE, 0, 0, 0], np.float64(terms.heads[FORM, 0, 0, 0])
+    for i in range(n):
+        weight = near.dtype.type(value * _weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]) / numbers.scale)
+        along = near.dtype.type(0.0)
+        for a in range(d):
+            along += p[a, i] * near[a, i]
+        along /= scale * scale
+        for a in range(d):
+            out[a, i] = weight * (p[a, i] - along * near[a, i])
+
+
+@kernel
+def _attend(sums, terms, work, h):
+    """(E4) of head h: page P the pull, line Z the mass."""
+    numbers, x, u, p = terms.numbers, work.tokens[X], work.tokens[U], work.tokens[P]
+    z, top, near = work.line[Z], work.line[TOP], work.near
+    n, d, columns = numbers.n, x.shape[0], x.shape[1]
+    inverse = 1.0
+    if numbers.near:
+        inverse = 1.0 / numbers.scale
+        scale = x.dtype.type(numbers.scale)
+        for a in range(d):
+            for i in range(columns):
+                near[a, i] = scale * x[a, i] if i < n else x.dtype.type(FAR)
+        sums(near, near, terms.rows, terms.frozen, 0.0, False, 0, n, p, z, top, work.share)
+    else:
+        if numbers.scalar_form:
+            c = work.form[h, 0, 0]
+            for a in range(d):
+                for i in range(columns):
+                    u[a, i] = c * x[a, i]
+        else:
+            np.dot(work.form[h].T, x, u)
+        hard = numbers.hard != 0
+        sums(x, u, terms.rows, terms.frozen, terms.slopes[h], hard, 0, n, p, z, top, work.share)
+    for i in range(n):
+        peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.near else np.float64(top[0, i])
+        weight = x.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
+        z[0, i] *= weight
+        weight *= x.dtype.type(inverse)
+        for a in range(d):
+            p[a, i] *= weight
+
+
+@kernel
+def _apply(scalar, matrix, source, part, target):
+    """target += matrix source, without a product where the matrix is c I."""
+    if not scalar:
+        np.dot(matrix, source, part)
+        for a in range(source.shape[0]):
+            for i in range(source.shape[1]):
+                target[a, i] += part[a, i]
+    elif matrix[0, 0] != 0.0:
+        c = matrix[0, 0]
+        for a in range(source.shape[0]):
+            for i in range(source.shape[1]):
+                target[a, i] += c * source[a, i]
+
+
+@kernel
+def _heads(sums, terms, work):
+    """Page ALONG: sum_h V_h p_h + (V_h - c_h I) m_h x, with the same tangent part as page DRIVE, (E5) without F."""
+    x, p, part, mx, z = work.tokens[X], work.tokens[P], work.tokens[PART], work.tokens[MX], work.line[Z]
+    along, lesser, drive = work.tokens[ALONG], work.tokens[LESSER], work.tokens[DRIVE]
+    scalar = terms.numbers.scalar_value != 0
+    for a in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            along[a, i] = lesser[a, i] = drive[a, i] = 0.0
+    for h in range(terms.heads.shape[1]):
+        _attend(sums, terms, work, h)
+        _apply(scalar, terms.heads[VALUE, h], p, part, along)
+        if terms.numbers.space != RESCALED:
+            for a in range(x.shape[0]):
+                for i in range(x.shape[1]):
+                    mx[a, i] = z[0, i] * x[a, i]
+            _apply(scalar, terms.heads[VALUE, h], mx, part, drive)
+            _apply(scalar, terms.heads[LESS, h], mx, part, lesser)
+    for a in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            drive[a, i] += along[a, i]
+            along[a, i] += lesser[a, i]
+
+
+@kernel
+def _feedforward(terms, work, source, target):
+    """(E9) target = w sigma(a source + b)."""
+    hidden, inner, d = work.hidden, terms.inner, source.shape[0]
+    for k in range(hidden.shape[0]):
+        for i in range(hidden.shape[1]):
+            hidden[k, i] = inner[k, d]
+        for a in range(d):
+            for i in range(hidden.shape[1]):
+                hidden[k, i] += inner[k, a] * source[a, i]
+        for i in range(hidden.shape[1]):
+            if terms.numbers.activation == RELU:
+                hidden[k, i] = max(hidden[k, i], hidden.dtype.type(0.0))
+            elif terms.numbers.activation == TANH:
+                hidden[k, i] = np.tanh(hidden[k, i])
+    np.dot(terms.outer, hidden, target)
+
+
+@kernel
+def exponential(matrix):
+    """exp of a square matrix: Taylor to degree 16 of matrix / 2^s, |.| <= 1/2, then s squarings."""
+    d = matrix.shape[0]
+    norm = 0.0
+    for a in range(d):
+        norm = max(norm, np.abs(matrix[a]).sum())
+    squarings = max(0, int(np.ceil(np.log2(max(norm, 1e-300)))) + 1)
+    small = matrix * 0.5**squarings
+    result, power = np.eye(d), np.eye(d)
+    for k in range(1, 17):
+        power = np.dot(power, small) / k
+        result = result + power
+    for _ in range(squarings):
+        result = np.dot(result, result)
+    return result
+
+
+@kernel
+def _set_form(terms, work, power, log_scale):
+    """work.form = exp(log_scale) power' B power, capped as in model.form_at."""
+    factor = np.exp(min(log_scale, LARGEST_EXPONENT))
+    for h in range(work.form.shape[0]):
+        turned = np.dot(power.T.copy(), np.dot(terms.heads[FORM, h].astype(np.float64), power))
+        for a in range(turned.shape[0]):
+            for b in range(turned.shape[1]):
+                work.form[h, a, b] = turned[a, b] * factor
+
+
+@kernel
+def _take(terms, work, y):
+    """Page X: the tokens of a state, on the sphere where they belong there, padded with the first one.
+
+    The field is thereby extended to x off the sphere as f(x/|x|), so that every stage of a scheme is evaluated on it.
+    """
+    x, top, n = work.tokens[X], work.line[TOP], terms.numbers.n
+    d = x.shape[0]
+    for a in range(d):
+        for i in range(n):
+            x[a, i] = y[a, i]
+    if terms.numbers.space == SPHERE:
+        retract(x, d, n, top)
+    for a in range(d):
+        for i in range(n, x.shape[1]):
+            x[a, i] = x[a, 0]
+
+
+@kernel
+def full_velocity(sums, terms, work, y, t, kind, out):
+    """(E6), (E7), (E10) at the state y (d or d + 1 rows: the tokens, and r where it moves), every option."""
+    numbers, part, along, drive = terms.numbers, work.tokens[PART], work.tokens[ALONG], work.tokens[DRIVE]
+    _take(terms, work, y)
+    _heads(sums, terms, work)
+    if numbers.activation:
+        _feedforward(terms, work, work.tokens[X], part)
+        for a in range(drive.shape[0]):
+            for i in range(numbers.n):
+                drive[a, i] += part[a, i]
+                along[a, i] += part[a, i]
+    if numbers.space == SPHERE:
+        _sphere(terms, work, y, t, kind, out)
+    else:
+        _copy(drive, numbers.n, out)
+
+
+@kernel
+def rescaled_velocity(sums, terms, work, y, t, kind, out):
+    """(E8)."""
+    drive, part = work.tokens[DRIVE], work.tokens[PART]
+    _take(terms, work, y)
+    _set_form(terms, work, exponential(t * terms.flow), 2.0 * terms.numbers.mu * t)
+    _heads(sums, terms, work)
+    if terms.numbers.activation:
+        _feedforward(terms, work, drive, part)
+    _copy(part if terms.numbers.activation else drive, terms.numbers.n, out)
+
+
+@kernel
+def _copy(source, n, target):
+    for a in range(source.shape[0]):
+        for i in range(n):
+            target[a, i] = source[a, i]
+
+
+@kernel
+def _overlaps(a, b, target):
+    """target[0, i] = <a_i, b_i>."""
+    for i in range(a.shape[1]):
+        target[0, i] = 0.0
+    for k in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            target[0, i] += a[k, i] * b[k, i]
+
+
+@kernel
+def _sphere(terms, work, y, t, kind, out):
+    """(E6) x' = P_x D / s, with s and r' of (E10)."""
+    x, along, drive, z, top = work.tokens[X], work.tokens[ALONG], work.tokens[DRIVE], work.line[Z], work.line[TOP]
+    n, d = terms.numbers.n, x.shape[0]
+    _overlaps(x, along, top)
+    for a in range(d):
+        for i in range(n):
+            out[a, i] = along[a, i] - top[0, i] * x[a, i]
+    for a in range(d, y.shape[0]):
+        for i in range(n):
+            out[a, i] = 0.0
+    if kind == POST:
+        return
+    _overlaps(drive, drive, z)
+    _overlaps(x, drive, top)
+    for i in range(n):
+        size, growth, s = np.sqrt(np.float64(z[0, i])), np.float64(top[0, i]), np.sqrt(t + 1.0)
+        if kind == PRE:
+            s = np.float64(y[d, i])
+            out[d, i] = growth
+        elif kind == PERI:
+            s = y[d, i] * size
+            out[d, i] = growth / size
+        elif kind == NGPT:
+            s = size / (terms.numbers.alpha * (1.0 + t) ** -terms.numbers.decay)
+        for a in range(d):
+            out[a, i] /= s
+
+
+@kernel
+def layer(sums, terms, work, y, t, dt, kind):
+    """(E12): y becomes the state after one layer."""
+    _take(terms, work, y)
+    _heads(sums, terms, work)
+    _sublayer(terms, work, y, t, dt, kind)
+    if terms.numbers.activation:
+        _take(terms, work, y)
+        _feedforward(terms, work, work.tokens[X], work.tokens[DRIVE])
+        _sublayer(terms, work, y, t, dt, kind)
+
+
+@kernel
+def rescaled_layer(sums, terms, work, y, t, dt, kind):
+    """(E13): the same for z = R^-k x; the values of `terms` are R^-1 V."""
+    numbers, drive, part = terms.numbers, work.tokens[DRIVE], work.tokens[PART]
+    d = drive.shape[0]
+    k = int(np.round(t / dt))
+    # The spectral radius rho of R is taken out of R^k before it overflows, and put back capped.
+    square = (np.eye(d) * (1.0 + dt * numbers.mu) + dt * terms.flow) / numbers.rho
+    power = np.eye(d)
+    rest = k
+    while rest > 0:
+        if rest % 2 == 1:
+            power = np.dot(power, square)
+        square = np.dot(square, square)
+        rest //= 2
+    _take(terms, work, y)
+    _set_form(terms, work, power, 2.0 * k * np.log(numbers.rho))
+    _heads(sums, terms, work)
+    update = drive
+    if numbers.activation:
+        _feedforward(terms, work, drive, part)
+        update = part
+    for a in range(d):
+        for i in range(numbers.n):
+            y[a, i] += dt * update[a, i]
+
+
+@kernel
+def _sublayer(terms, work, y, t, dt, kind):
+    """model.sublayer with the update in page DRIVE."""
+    x, drive, z = work.tokens[X], work.tokens[DRIVE], work.line[Z]
+    d = x.shape[0]
+    _overlaps(drive, drive, z)
+    carries = kind == PRE or kind == PERI
+    for i in range(terms.numbers.n):
+        r = np.float64(y[d, i]) if carries else 1.0
+        step = dt
+        if kind == PERI or kind == NGPT:
+            step /= np.sqrt(z[0, i])
+        if kind == NGPT:
+            step *= terms.numbers.alpha * (1.0 + t) ** -terms.numbers.decay
+        elif kind == SQRT:
+            step /= np.sqrt(t + 1.0)
+        length = 0.0
+        for a in range(d):
+            y[a, i] = r * x[a, i] + step * drive[a, i]
+            length += y[a, i] * y[a, i]
+        length = np.sqrt(length) if terms.numbers.space != EUCLIDEAN else 1.0
+        for a in range(d):
+            y[a, i] /= length
+        if carries:
+            y[d, i] = length

@@ -1,0 +1,48 @@
+"""Compiled functions as values: one pointer type names every pair kernel, another every velocity.
+
+numba optimises a callee again inside each caller; through a pointer a function is compiled once, and only if it is used.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from numba import types
+from numba.core.types import WrapperAddressProtocol
+
+
+class Pointer(WrapperAddressProtocol):
+    """A dispatcher compiled for one signature; numba passes it by address."""
+
+    def __init__(self, dispatcher: Any, signature: Any) -> None:
+        dispatcher.compile(signature.args)
+        self._signature = signature
+        self._compiled = dispatcher.overloads[signature.args]
+
+    def __wrapper_address__(self) -> int:
+        return self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_cfunc_wrapper_name)
+
+    def signature(self) -> Any:
+        """The numba signature."""
+        return self._signature
+
+
+@lru_cache
+def sums_signature(dtype: str) -> Any:
+    """(x, u, rows, frozen, slope, hard, first, last, p, z, top, share) of a pair kernel."""
+    number = getattr(types, dtype)
+    table, pages = types.Array(number, 2, "C"), types.Array(number, 3, "C")
+    whole = types.int64
+    return types.void(
+        table, table, table, table, types.float64, types.boolean, whole, whole, table, table, table, pages
+    )
+
+
+def velocity_signature(sums: Pointer, terms: Any, work: Any, state: Any) -> Any:
+    """(sums, terms, work, y, t, kind, out) of a velocity, with the types of these very arguments."""
+    from numba import typeof
+
+    return types.void(
+        typeof(sums), typeof(terms), typeof(work), typeof(state), types.float64, types.int64, typeof(state)
+    )

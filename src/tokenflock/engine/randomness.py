@@ -1,0 +1,38 @@
+"""Gaussian numbers by counter: number (seed, run, step, token, axis) is always the same, in every engine and thread."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+_GOLDEN = 0x9E3779B97F4A7C15  # splitmix64's increment and multipliers
+_FIRST = 0xBF58476D1CE4E5B9
+_SECOND = 0x94D049BB133111EB
+_OTHER = 0xD1B54A32D192ED03
+
+
+def mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """splitmix64's finaliser: 64 bits in, 64 well-mixed bits out."""
+    z = z + np.uint64(_GOLDEN)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(_FIRST)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(_SECOND)
+    return z ^ (z >> np.uint64(31))
+
+
+def key_of(seed: int, run: int) -> int:
+    """The 64-bit key of one run of one seed."""
+    array = np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
+    return int(mix(mix(array) + np.uint64(run))[0])
+
+
+def normals(key: int, step: int, n: int, d: int) -> NDArray[np.float64]:
+    """Standard normal numbers (n, d) for one step of one run, by Box and Muller."""
+    index = np.arange(n * d, dtype=np.uint64)
+    first = mix(mix(np.array([key], dtype=np.uint64) ^ np.uint64(step)) + index)
+    second = mix(first ^ np.uint64(_OTHER))
+    # 53 bits each; the first is never 0, where the logarithm would be infinite.
+    u = ((first >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    v = (second >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)).reshape(n, d)

@@ -1,0 +1,279 @@
+r"""THE EQUATIONS. Every system of the papers, once, in plain numpy; every other engine must agree with this file.
+
+Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values V_h, time t (depth).
+
+(E1)  logits      s_ij = beta x_i' B x_j - slope |i - j|          over the visible j:  lo_i <= j < hi_i
+(E2)  softmax     A_ij = exp(s_ij) / sum_k exp(s_ik);  beta = inf: equal shares of the largest logits
+(E3)  count       A_ij = exp(s_ij) / (number of visible tokens);  scaled-count: exp(s_ij - beta) instead
+(E4)  pull, mass  p_i = sum_j A_ij (x_j - x_i),   m_i = sum_j A_ij;  frozen tokens y_l add a_l exp(beta x_i' B y_l)
+(E5)  drive       D_i = sum_h V_h (p_hi + m_hi x_i) + F(x_i)      = sum_h V_h sum_j A_hij x_j + F(x_i)
+(E6)  sphere      x_i' = P_{x_i} D_i / s_i,   P_x w = w - <x, w> x;  s_i and r_i' from the layer norm (E10)
+(E7)  R^d         x_i' = D_i
+(E8)  rescaled    z = exp(-tV) x:  z_i' = V p_i,  with A from x = exp(tV) z;  feed-forward: z_i' = w sigma(a V p_i + b)
+(E9)  feed-forward F(x) = w sigma(a x + b)
+(E10) layer norm  post s=1 | pre s=r, r'=<x,D> | peri s=r|D|, r'=<x,D>/|D| | ngpt s=|D|/alpha_t | sqrt s=sqrt(t+1)
+                  mix: post up to its switch time, pre from then on
+(E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
+(E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
+(E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tokenflock.geometry import Array, retract, tangent
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.rules import check
+
+# Hardmax shares the weight among logits equal to rounding: without a tolerance a rotation would break exact ties.
+TIE = 1e-12
+# exp(2 mu t) is capped here: beyond it the softmax of (E8) is a hardmax to the last bit, and inf - inf would be nan.
+LARGEST_EXPONENT = 600.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Model:
+    """One attention dynamics: which tokens see which, with what weights, in which space. See the table of (E1)-(E13)."""
+
+    dim: int
+    beta: float = 1.0
+    query: Any = None
+    key: Any = None
+    value: Any = None
+    mask: str | Window = "causal"
+    bias: Alibi | None = None
+    normaliser: str = "softmax"
+    space: str = "sphere"
+    layer_norm: str | LayerNorm = "post"
+    feedforward: FeedForward | None = None
+    frozen: Frozen | None = None
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @cached_property
+    def n_heads(self) -> int:
+        """H: the leading axis of query, key or value; 1 without one."""
+        return max([len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3], default=1)
+
+    @cached_property
+    def form(self) -> Array:
+        """B_h = Q_h' K_h, (H, d, d): all that Q and K do."""
+        eye = np.eye(self.dim)[None]
+        query, key = (eye if m is None else m.reshape(-1, *m.shape[-2:]) for m in (self.query, self.key))
+        return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
+
+    @cached_property
+    def values(self) -> Array:
+        """V_h, (H, d, d)."""
+        value = np.eye(self.dim) if self.value is None else self.value
+        return np.broadcast_to(value, (self.n_heads, self.dim, self.dim))
+
+    @cached_property
+    def slopes(self) -> Array:
+        """ALiBi slopes, (H,)."""
+        return np.broadcast_to(np.asarray(self.bias.slope if self.bias else 0.0, dtype=float), (self.n_heads,))
+
+    @property
+    def norm(self) -> LayerNorm:
+        """The layer norm with its numbers."""
+        return self.layer_norm if isinstance(self.layer_norm, LayerNorm) else LayerNorm(self.layer_norm)
+
+    @property
+    def has_radius(self) -> bool:
+        """Whether every token carries a magnitude r_j beside its direction."""
+        return self.space == "sphere" and self.norm.has_radius
+
+    @property
+    def autonomous(self) -> bool:
+        """Whether the right-hand side is free of t."""
+        decays = self.norm.kind == "ngpt" and self.norm.decay != 0
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays
+
+    def with_options(self, **options: Any) -> Model:
+        """A copy with some fields changed, checked again."""
+        return replace(self, **options)
+
+
+def kind_at(norm: LayerNorm, t: float) -> str:
+    """The layer norm in force at time t: only `mix` changes, from post to pre (E10)."""
+    return norm.kind if norm.kind != "mix" else ("post" if t <= norm.switch else "pre")
+
+
+def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
+    """Stretches of smooth time, [(end, kind of layer norm)]: a scheme must not step across the switch of `mix`."""
+    norm = model.norm
+    if model.space != "sphere" or norm.kind != "mix":
+        return [(t_end, norm.kind)]
+    return [(min(norm.switch, t_end), "post"), (t_end, "pre")]
+
+
+def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row i sees lo_i <= j < hi_i (E1). Every mask here is an interval."""
+    i = np.arange(n)
+    if mask == "full":
+        return np.zeros(n, int), np.full(n, n)
+    if isinstance(mask, Window):
+        ahead = 1 if mask.causal else mask.width
+        return np.maximum(i - mask.width + 1, 0), np.minimum(i + ahead, n)
+    return np.zeros(n, int), i + 1
+
+
+def form_at(model: Model, t: float) -> Array:
+    """beta B_h, or in rescaled space beta exp(tV)' B_h exp(tV) (E8), (H, d, d). beta = inf counts as 1 here.
+
+    exp(tV) is taken of V less its largest real part mu, and exp(2 mu t) put back with a cap: no overflow at any t.
+    """
+    beta = 1.0 if math.isinf(model.beta) else model.beta
+    if model.space != "rescaled":
+        return beta * model.form
+    from scipy.linalg import expm
+
+    total = model.values.sum(axis=0)
+    mu = float(np.linalg.eigvals(total).real.max())
+    flow = expm(t * (total - mu * np.eye(model.dim)))
+    return beta * math.exp(min(2 * mu * t, LARGEST_EXPONENT)) * (flow.T @ model.form @ flow)
+
+
+def form_at_layer(model: Model, k: int, dt: float) -> Array:
+    """beta (R^k)' B_h R^k with R = I + dt V (E13), with the spectral radius of R taken out and put back capped."""
+    if model.space != "rescaled":
+        return form_at(model, 0.0)
+    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
+    rho = float(np.abs(np.linalg.eigvals(step)).max())
+    power = np.linalg.matrix_power(step / rho, k)
+    beta = 1.0 if math.isinf(model.beta) else model.beta
+    return beta * math.exp(min(2 * k * math.log(rho), LARGEST_EXPONENT)) * (power.T @ model.form @ power)
+
+
+def logits(model: Model, x: Array, form: Array) -> Array:
+    """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
+    n = len(x)
+    i, j = np.arange(n)[:, None], np.arange(n)
+    lo, hi = visible(model.mask, n)
+    s = (x @ form) @ x.T - model.slopes[:, None, None] * np.abs(i - j)
+    s = np.where((j >= lo[:, None]) & (j < hi[:, None]), s, -np.inf)
+    if model.frozen is None:
+        return s
+    return np.concatenate([s, (x @ form) @ model.frozen.tokens.T], axis=-1)
+
+
+def attention(model: Model, x: Array, t: float = 0.0, form: Array | None = None) -> Array:
+    """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
+    s = logits(model, x, form_at(model, t) if form is None else form)
+    weight = np.ones(s.shape[-1])
+    if model.frozen is not None:
+        weight[len(x) :] = model.frozen.weights
+    if model.normaliser == "softmax":
+        # Subtracting the row maximum changes nothing in (E2) but keeps exp finite: at beta = 1e6 the plain form is inf/inf.
+        top = s.max(axis=-1, keepdims=True)
+        hard = s >= top - TIE * (1 + np.abs(top))
+        a = weight * (hard if math.isinf(model.beta) else np.exp(s - top))
+        return a / a.sum(axis=-1, keepdims=True)
+    shift = model.beta if model.normaliser == "scaled-count" else 0.0
+    count = (weight * np.isfinite(s)).sum(axis=-1, keepdims=True)
+    return weight * np.exp(s - shift) / count
+
+
+def pulls(model: Model, x: Array, form: Array) -> tuple[Array, Array]:
+    """(E4) p_hi (H, n, d) and m_hi (H, n, 1).
+
+    Summed from differences: the pull of a token on itself is exactly 0 and a pull of 1e-30 keeps its digits.
+    """
+    a = attention(model, x, form=form)
+    seen = x if model.frozen is None else np.concatenate([x, model.frozen.tokens])
+    p = np.stack([a[:, i] @ (seen - x[i]) for i in range(len(x))], axis=1)
+    return p, a.sum(axis=-1, keepdims=True)
+
+
+def feedforward(model: Model, x: Array) -> Array:
+    """(E9) F(x) = w sigma(a x + b), 0 without one."""
+    ff = model.feedforward
+    if ff is None:
+        return np.zeros_like(x)
+    u = x @ ff.a.T + ff.b
+    sigma = {"relu": lambda v: np.maximum(v, 0), "tanh": np.tanh, "linear": lambda v: v}[ff.activation]
+    return sigma(u) @ ff.w.T
+
+
+def drive(model: Model, x: Array, form: Array) -> tuple[Array, Array]:
+    """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d).
+
+    P_x(V x) = P_x((V - c I) x) for every c: c = V_11 makes it exactly 0 for V = c I, so a lone token does not drift.
+    """
+    p, m = pulls(model, x, form)
+    values = np.swapaxes(model.values, -1, -2)
+    less = values - values[:, :1, :1] * np.eye(model.dim)
+    pulled = (p @ values).sum(axis=0)
+    return pulled + (m * x @ values).sum(axis=0), tangent(x, pulled + (m * x @ less).sum(axis=0))
+
+
+def rates(
+    model: Model, x: Array, t: float = 0.0, radius: Array | None = None, kind: str | None = None
+) -> tuple[Array, Array]:
+    """(E6)-(E8), (E10) x' (n, d) and r' (n,). kind: the layer norm in force, from t if left out."""
+    form = form_at(model, t)
+    still = np.zeros(len(x))
+    if model.space == "rescaled":
+        p, _ = pulls(model, x, form)
+        v = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
+        return (v if model.feedforward is None else feedforward(model, v)), still
+    d, along = drive(model, x, form)
+    extra = feedforward(model, x)
+    if model.space == "euclidean":
+        return d + extra, still
+    d, along = d + extra, along + tangent(x, extra)
+    r = np.full(len(x), model.norm.radius) if radius is None else radius
+    norm = model.norm
+    size, growth = np.linalg.norm(d, axis=-1), np.sum(x * d, axis=-1)
+    s, r_rate = {
+        "post": lambda: (1.0, still),
+        "pre": lambda: (r, growth),
+        "peri": lambda: (r * size, growth / size),
+        "ngpt": lambda: (size / (norm.alpha * (1 + t) ** -norm.decay), still),
+        "sqrt": lambda: (math.sqrt(t + 1), still),
+    }[kind or kind_at(norm, t)]()
+    return along / np.reshape(s, (-1, 1)), r_rate
+
+
+def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None) -> Array:
+    """The right-hand side of the model at tokens x, (n, d) -> (n, d): (E6), (E7) or (E8)."""
+    x = matrix("x", x, (None, model.dim))
+    return rates(model, x, t, radius)[0]
+
+
+def layer(model: Model, x: Array, radius: Array, k: int, dt: float) -> tuple[Array, Array]:
+    """(E12), (E13) Layer k of the discrete-time transformer: one attention block of step dt, then the feed-forward."""
+    form, t = form_at_layer(model, k, dt), k * dt
+    if model.space == "rescaled":
+        total = model.values.sum(axis=0)
+        p, _ = pulls(model, x, form)
+        u = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
+        u = np.linalg.solve(np.eye(model.dim) + dt * total, u.T).T
+        return x + dt * (u if model.feedforward is None else feedforward(model, u)), radius
+    x, radius = sublayer(model, x, radius, drive(model, x, form)[0], t, dt)
+    if model.feedforward is not None:
+        x, radius = sublayer(model, x, radius, feedforward(model, x), t, dt)
+    return x, radius
+
+
+def sublayer(model: Model, x: Array, radius: Array, d: Array, t: float, dt: float) -> tuple[Array, Array]:
+    """The residual step of (E12) with update d, in the way of each layer norm."""
+    if model.space == "euclidean":
+        return x + dt * d, radius
+    norm, size = model.norm, np.linalg.norm(d, axis=-1, keepdims=True)
+    kind = kind_at(norm, t)
+    if kind in ("pre", "peri"):
+        y = radius[:, None] * x + dt * (d if kind == "pre" else d / size)
+        radius = np.linalg.norm(y, axis=-1)
+        return y / radius[:, None], radius
+    alpha = norm.alpha * (1 + t) ** -norm.decay
+    step = {"post": d, "ngpt": alpha * d / size, "sqrt": d / math.sqrt(t + 1)}[kind]
+    return retract(x + dt * step), radius

@@ -1,0 +1,141 @@
+"""What a Model may be: every field checked, every clash named. Called once, when a Model is made."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenflock.errors import bad, clash, unknown
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+
+if TYPE_CHECKING:
+    from tokenflock.model import Model
+
+MASKS = ("causal", "full")
+NORMALISERS = ("softmax", "count", "scaled-count")
+SPACES = ("sphere", "euclidean", "rescaled")
+# Frozen tokens may be given with this much rounding in them; they are put back on the sphere.
+OFF_SPHERE = 1e-6
+
+
+def check(model: Model) -> None:
+    """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
+    _dim(model)
+    _numbers(model)
+    _names(model)
+    _matrices(model)
+    _parts(model)
+    _clashes(model)
+
+
+def _set(model: Model, name: str, value: Any) -> None:
+    object.__setattr__(model, name, value)  # the dataclass is frozen: this is the one place that may write
+
+
+def _dim(model: Model) -> None:
+    if isinstance(model.dim, bool) or not isinstance(model.dim, int | np.integer) or model.dim < 1:
+        raise bad("dim", model.dim, "an integer >= 1")
+    _set(model, "dim", int(model.dim))
+
+
+def _numbers(model: Model) -> None:
+    for name in ("beta", "noise"):
+        value = getattr(model, name)
+        try:
+            value = float(value)
+        except (TypeError, ValueError) as error:
+            raise bad(name, value, "a number") from error
+        _set(model, name, value)
+    if math.isnan(model.beta) or model.beta == -math.inf:
+        raise bad("beta", model.beta, "a finite number, or inf for hardmax")
+    if not (math.isfinite(model.noise) and model.noise >= 0):
+        raise bad("noise", model.noise, "a finite number >= 0", "It is sqrt(2/kappa) of paper E.")
+
+
+def _names(model: Model) -> None:
+    if not isinstance(model.mask, Window) and model.mask not in MASKS:
+        raise unknown("mask", model.mask, [*MASKS, "Window(width)"])
+    if model.normaliser not in NORMALISERS:
+        raise unknown("normaliser", model.normaliser, NORMALISERS)
+    if model.space not in SPACES:
+        raise unknown("space", model.space, SPACES)
+    if model.space == "sphere" and model.dim < 2:
+        raise bad("dim", model.dim, ">= 2 on the sphere", "The sphere of dimension 0 is two points: use space='euclidean'.")
+    if model.beta < 0 and model.space != "sphere":
+        raise bad("beta", model.beta, f">= 0 in space={model.space!r}", "There the sign belongs to query: give query=-Q.")
+    if not isinstance(model.layer_norm, LayerNorm):
+        LayerNorm(model.layer_norm)  # says which kinds there are
+
+
+def _matrices(model: Model) -> None:
+    heads = {}
+    for name in ("query", "key", "value"):
+        given = getattr(model, name)
+        if given is None:
+            continue
+        array = np.asarray(given)
+        rows = model.dim if name == "value" else None
+        shape = (None, rows, model.dim) if array.ndim == 3 else (rows, model.dim)
+        array = matrix(name, given, shape)
+        _set(model, name, array)
+        if array.ndim == 3:
+            heads[name] = len(array)
+    if len(set(heads.values())) > 1:
+        raise bad("heads", heads, "the same number of heads everywhere", "A matrix without a head axis is shared by all.")
+    rows_of = {n: m.shape[-2] for n in ("query", "key") if (m := getattr(model, n)) is not None}
+    query, key = rows_of.get("query", model.dim), rows_of.get("key", model.dim)
+    if query != key:
+        raise bad("query and key rows", (query, key), "the same number of rows", "Q and K map into one space of size k.")
+
+
+def _parts(model: Model) -> None:
+    for name, kind in (("bias", Alibi), ("feedforward", FeedForward), ("frozen", Frozen)):
+        value = getattr(model, name)
+        if value is not None and not isinstance(value, kind):
+            raise bad(name, value, f"None or flock.{kind.__name__}(...)")
+    if model.bias is not None and np.size(model.bias.slope) not in (1, model.n_heads):
+        raise bad("bias", model.bias, f"one slope, or {model.n_heads} (one for each head)")
+    ff = model.feedforward
+    if ff is not None and (ff.w.shape[0] != model.dim or ff.a.shape[1] != model.dim):
+        raise bad("feedforward.w.shape", ff.w.shape, f"({model.dim}, k), with a of shape (k, {model.dim})")
+    if model.frozen is not None:
+        _set(model, "frozen", _on_the_sphere(model) if model.space == "sphere" else model.frozen)
+        if model.frozen.tokens.shape[1] != model.dim:
+            raise bad("frozen.tokens.shape", model.frozen.tokens.shape, f"(m, {model.dim})")
+
+
+def _on_the_sphere(model: Model) -> Frozen:
+    frozen = model.frozen
+    assert frozen is not None
+    length = np.linalg.norm(frozen.tokens, axis=1, keepdims=True)
+    off = np.abs(length - 1).max()
+    if off > OFF_SPHERE:
+        raise bad("frozen.tokens", f"tokens {off:.1e} off the sphere", f"unit vectors to {OFF_SPHERE:g}", "Divide by |x|.")
+    return Frozen(frozen.tokens / length, frozen.weights)
+
+
+def _clashes(model: Model) -> None:
+    hard = math.isinf(model.beta)
+    if hard and model.normaliser != "softmax":
+        raise clash("beta = inf", f"normaliser={model.normaliser!r}", "Hardmax is a limit of the softmax only.")
+    if hard and model.bias is not None:
+        raise clash("beta = inf", "bias", "An infinite logit swamps any bias: take a large finite beta.")
+    if model.space != "sphere" and model.norm.kind != "post":
+        raise clash(f"layer_norm={model.norm.kind!r}", f"space={model.space!r}", "Layer norms live on the sphere.")
+    if model.space == "rescaled" and model.frozen is not None:
+        raise clash("frozen", "space='rescaled'", "A frozen token would move in z: use space='euclidean'.")
+    if model.space == "rescaled" and model.noise > 0:
+        raise clash("noise", "space='rescaled'", "Use space='euclidean'.")
+    if model.noise > 0 and model.has_radius:
+        raise clash("noise", f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
+    if model.space == "rescaled" and model.n_heads > 1:
+        total = model.values.sum(axis=0)
+        gap = np.abs(model.values @ total - total @ model.values).max()
+        if gap > 1e-10 * (1 + np.abs(total).max() ** 2):
+            raise clash(
+                "heads whose value matrices do not commute with their sum",
+                "space='rescaled'",
+                "exp(-tV) then mixes the heads: use space='euclidean'.",
+            )

@@ -1,0 +1,234 @@
+"""Families of d x d matrices to use as query, key or value.
+
+Each function returns a float64 (d, d) array, and the same one for the same seed. The regime of a run is decided
+by the spectrum of V (A.4), so most families are made to a given spectrum:
+
+    identity diagonal spectrum jordan positive_definite paranormal      V of the theorems
+    rotation plane_rotation                                             complex leading eigenvalues
+    ginibre goe uniform_entries low_rank                                random weights of the figures
+
+FAMILIES lists them by name; PAPER_B holds the value matrices printed in the code of paper B (B.9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tokenflock.errors import bad
+from tokenflock.theory import Reals, real, scalar, whole
+
+# The condition number of oblique bases: not orthogonal, and yet a spectrum keeps 15 digits.
+SKEW = 3.0
+
+
+def identity(dim: int) -> Reals:
+    """I, the value matrix of Theorem 4.1 of A and Theorem 3.1 of B."""
+    return np.eye(whole("dim", dim, 1))
+
+
+def diagonal(values: ArrayLike) -> Reals:
+    """diag(values)."""
+    entries = real("values", values, "a list of finite numbers")
+    if entries.ndim != 1 or not entries.size:
+        raise bad("values.shape", entries.shape, "(d,)", "For a full matrix pass the array itself.")
+    return np.diag(entries)
+
+
+def spectrum(eigenvalues: ArrayLike, seed: int | None = 0, normal: bool = False) -> Reals:
+    """A real matrix with these eigenvalues, S D S^{-1}: a + bi and a - bi make the block [[a, b], [-b, a]] of D.
+
+    S is random and oblique, random and orthogonal if normal, and I if seed is None.
+    """
+    try:
+        lam = np.asarray(eigenvalues, dtype=np.complex128)
+    except (TypeError, ValueError):
+        lam = np.empty(0, dtype=np.complex128)
+    if lam.ndim != 1 or not lam.size or not np.all(np.isfinite(lam)):
+        raise bad("eigenvalues", eigenvalues, "a list of d finite numbers")
+    upper, lower = np.sort_complex(lam[lam.imag > 0]), np.sort_complex(lam[lam.imag < 0].conj())
+    if upper.shape != lower.shape or not np.allclose(upper, lower, rtol=1e-12, atol=0.0):
+        advice = "A real matrix has complex eigenvalues in pairs: give a - bi with every a + bi."
+        raise bad("eigenvalues", eigenvalues, "lists closed under conjugation", advice)
+    reals = lam[lam.imag == 0].real
+    D = np.diag(np.concatenate([reals, np.repeat(upper.real, 2)]))
+    for row, b in zip(range(len(reals), len(lam), 2), upper.imag, strict=True):
+        D[row, row + 1], D[row + 1, row] = b, -b
+    return _in_basis(D, None if seed is None else _generator(seed), normal)
+
+
+def jordan(
+    eigenvalue: float,
+    size: int,
+    dim: int | None = None,
+    superdiagonal: float = 1.0,
+    rest: ArrayLike | None = None,
+    seed: int | None = None,
+) -> Reals:
+    """One Jordan block, and on the other d - size axes the eigenvalues rest (one less than eigenvalue if not given).
+
+    With a seed in a random orthogonal basis, so that t dist(x(t), L) -> (size - 1)/superdiagonal still holds (A.2).
+    """
+    lam = scalar("eigenvalue", eigenvalue, "a real number", advice="Complex ones: see spectrum.")
+    off = scalar("superdiagonal", superdiagonal, "a real number")
+    m = whole("size", size, 1)
+    d = whole("dim", m if dim is None else dim, m, "The block must fit: dim >= size.")
+    others = real("rest", lam - 1.0 if rest is None else rest, "one number or dim - size numbers")
+    if others.shape not in ((), (d - m,)):
+        raise bad("rest", rest, f"one number or dim - size = {d - m} numbers")
+    J = np.diag(np.concatenate([np.full(m, lam), np.broadcast_to(others, d - m)]))
+    J[np.arange(m - 1), np.arange(1, m)] = off
+    return _in_basis(J, None if seed is None else _generator(seed), normal=True)
+
+
+def rotation(dim: int, seed: int = 0) -> Reals:
+    """A rotation with the uniform (Haar) law of SO(d)."""
+    O = orthonormal_rows(_generator(seed), *(whole("dim", dim, 1),) * 2)
+    O[0] *= np.sign(np.linalg.det(O))  # turns the law of O(d) into that of SO(d)
+    return O
+
+
+def plane_rotation(angle: float) -> Reals:
+    """The rotation of the plane by angle: eigenvalues e^{+-i angle}."""
+    a = scalar("angle", angle, "a finite number of radians")
+    return np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+
+
+def ginibre(dim: int, seed: int = 0, scale: float | None = None) -> Reals:
+    """Independent N(0, scale^2) entries; 1/sqrt(d) fills the unit disc with eigenvalues (C.4 uses scale 1)."""
+    d = whole("dim", dim, 1)
+    return _scale(scale, d) * _generator(seed).standard_normal((d, d))
+
+
+def goe(dim: int, seed: int = 0, scale: float | None = None) -> Reals:
+    """scale (G + G^T)/sqrt 2; 1/sqrt(d) fills [-2, 2] with eigenvalues (C.4 uses scale 1)."""
+    d = whole("dim", dim, 1)
+    G = _generator(seed).standard_normal((d, d))
+    return _scale(scale, d) * (G + G.T) / np.sqrt(2.0)
+
+
+def positive_definite(dim: int, seed: int = 0, condition: float = 10.0) -> Reals:
+    """Symmetric, eigenvalues in equal ratios from 1/condition to 1, in a random orthogonal basis."""
+    d = whole("dim", dim, 1)
+    ratio = scalar("condition", condition, "a number >= 1", lambda c: c >= 1)
+    A = _in_basis(np.diag(np.geomspace(1.0, 1.0 / ratio, d)), _generator(seed), normal=True)
+    return (A + A.T) / 2
+
+
+def paranormal(dim: int, multiplicity: int, seed: int = 0, leading: float = 1.0, radius: float = 0.5) -> Reals:
+    """R^d = F + G, oblique: V = leading on F, dim F = multiplicity; V has spectral radius radius on G (B.1)."""
+    d, m = whole("dim", dim, 1), whole("multiplicity", multiplicity, 1)
+    if m > d:
+        raise bad("multiplicity", multiplicity, f"1 to dim = {d}", "The leading eigenspace lies inside R^d.")
+    rho = scalar("radius", radius, "a number >= 0", lambda r: r >= 0)
+    lam = scalar("leading", leading, f"above radius = {rho:g}", lambda l: l > rho, "The eigenvalue of F must lead.")
+    generator = _generator(seed)
+    V = lam * np.eye(d)
+    if m < d:
+        G = generator.standard_normal((d - m, d - m))
+        V[m:, m:] = rho * G / np.max(np.abs(np.linalg.eigvals(G)))
+    return _in_basis(V, generator, normal=False)
+
+
+def low_rank(dim: int, rank: int, seed: int = 0) -> Reals:
+    """A B with A (d, r), B (r, d) Gaussian, like an attention head; scaled to a spectral radius near 1."""
+    d, r = whole("dim", dim, 1), whole("rank", rank, 1)
+    if r > d:
+        raise bad("rank", rank, f"1 to dim = {d}", "A d x d matrix has rank at most d.")
+    generator = _generator(seed)
+    A, B = generator.standard_normal((d, r)), generator.standard_normal((r, d))
+    return A @ B / np.sqrt(d * r)
+
+
+def uniform_entries(dim: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> Reals:
+    """Independent entries, uniform on [low, high]: the random weights of paper B (B.9)."""
+    d, least = whole("dim", dim, 1), scalar("low", low, "a finite number")
+    most = scalar("high", high, f"a finite number above low = {least:g}", lambda v: v > least)
+    return _generator(seed).uniform(least, most, (d, d))
+
+
+def orthonormal_rows(generator: np.random.Generator, n_rows: int, dim: int) -> Reals:
+    """n <= d orthonormal rows with the uniform (Haar) law; row k does not depend on n, up to rounding."""
+    Q, R = np.linalg.qr(generator.standard_normal((n_rows, dim)).T)
+    return (Q * np.sign(np.diag(R))).T  # without the signs the law is LAPACK's, not Haar's
+
+
+def _in_basis(D: Reals, generator: np.random.Generator | None, normal: bool) -> Reals:
+    """S D S^{-1}: S random, orthogonal if normal, else of condition number SKEW; I without a generator."""
+    if generator is None:
+        return D
+    d = len(D)
+    S = orthonormal_rows(generator, d, d)
+    if normal:
+        return S @ D @ S.T
+    S = (S * np.linspace(1.0, SKEW, d)) @ orthonormal_rows(generator, d, d)
+    return np.linalg.solve(S.T, (S @ D).T).T.astype(np.float64)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(
+        whole("seed", seed, 0, "Every random family needs a seed, so that runs can be repeated.")
+    )
+
+
+def _scale(scale: float | None, d: int) -> float:
+    return 1.0 / np.sqrt(d) if scale is None else scalar("scale", scale, "a number > 0", lambda s: s > 0)
+
+
+wigner = goe  # paper C's figures say Wigner, its code draws GOE
+
+FAMILIES: dict[str, Callable[..., Any]] = {
+    "identity": identity,
+    "diagonal": diagonal,
+    "spectrum": spectrum,
+    "jordan": jordan,
+    "rotation": rotation,
+    "plane_rotation": plane_rotation,
+    "ginibre": ginibre,
+    "goe": goe,
+    "wigner": wigner,
+    "positive_definite": positive_definite,
+    "paranormal": paranormal,
+    "low_rank": low_rank,
+    "uniform_entries": uniform_entries,
+}
+
+
+def _constant(rows: Sequence[Sequence[float]]) -> Reals:
+    matrix = np.array(rows, dtype=np.float64)
+    matrix.flags.writeable = False
+    return matrix
+
+
+#: The value matrices of paper B's published code (B.9): Theorem 4.2 in d = 2 and 3, the conjecture, Theorem 5.2.
+PAPER_B = MappingProxyType(
+    {
+        "hyperplanes-2d": _constant([[0.64709742, 0.81911926], [0.61210449, 0.63263484]]),
+        "hyperplanes-3d-a": _constant(
+            [
+                [0.2362413, 0.0599536, 0.40506019],
+                [0.81321448, 0.49948705, 0.33754772],
+                [0.2160645, 0.38505272, 0.14588075],
+            ]
+        ),
+        "hyperplanes-3d-b": _constant(
+            [
+                [0.18608476, 0.34391026, 0.13905949],
+                [0.35244288, 0.6694859, 0.39992145],
+                [0.46685606, 0.17094454, 0.42092308],
+            ]
+        ),
+        "codimension": _constant(
+            [
+                [0.92761287, 0.94333073, 0.3827744],
+                [0.94333073, 0.59991396, 0.47825472],
+                [0.3827744, 0.47825472, 0.46668605],
+            ]
+        ),
+        "mix": _constant([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -0.5]]),
+    }
+)
