@@ -104,7 +104,7 @@ class Model:
 
 def kind_at(norm: LayerNorm, t: float) -> str:
     """The layer norm in force at time t: only `mix` changes, from post to pre (E10)."""
-    return norm.kind if norm.kind != "mix" else ("post" if t <= norm.switch else "pre")
+    return norm.kind if norm.kind != "mix" else ("post" if t < norm.switch else "pre")
 
 
 def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
@@ -215,6 +215,12 @@ def drive(model: Model, x: Array, form: Array) -> tuple[Array, Array]:
     return pulled + (m * x @ values).sum(axis=0), tangent(x, pulled + (m * x @ less).sum(axis=0))
 
 
+def _length(d: Array) -> Array:
+    """|d_i|, with 1 where d_i = 0: normalising nothing gives nothing."""
+    size = np.linalg.norm(d, axis=-1)
+    return np.where(size > 0, size, 1.0)
+
+
 def rates(
     model: Model, x: Array, t: float = 0.0, radius: Array | None = None, kind: str | None = None
 ) -> tuple[Array, Array]:
@@ -232,7 +238,7 @@ def rates(
     d, along = d + extra, along + tangent(x, extra)
     r = np.full(len(x), model.norm.radius) if radius is None else radius
     norm = model.norm
-    size, growth = np.linalg.norm(d, axis=-1), np.sum(x * d, axis=-1)
+    size, growth = _length(d), np.sum(x * d, axis=-1)
     s, r_rate = {
         "post": lambda: (1.0, still),
         "pre": lambda: (r, growth),
@@ -268,7 +274,7 @@ def sublayer(model: Model, x: Array, radius: Array, d: Array, t: float, dt: floa
     """The residual step of (E12) with update d, in the way of each layer norm."""
     if model.space == "euclidean":
         return x + dt * d, radius
-    norm, size = model.norm, np.linalg.norm(d, axis=-1, keepdims=True)
+    norm, size = model.norm, _length(d)[:, None]
     kind = kind_at(norm, t)
     if kind in ("pre", "peri"):
         y = radius[:, None] * x + dt * (d if kind == "pre" else d / size)

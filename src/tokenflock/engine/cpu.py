@@ -28,7 +28,7 @@ from tokenflock.engine.step_kernels import (
     adaptive,
 )
 from tokenflock.geometry import Array
-from tokenflock.model import Model, phases
+from tokenflock.model import Model, kind_at, phases
 
 _WIDE = threading.Lock()  # numba's default thread pool serves one caller at a time
 
@@ -87,7 +87,7 @@ class CpuEngine:
         work = scratch(model, terms, dtype)
         y = state_of(model, x, dtype, radius)
         out = np.zeros_like(y)
-        kind = KINDS[phases(model, t)[-1][1] if t > model.norm.switch else phases(model, t)[0][1]]
+        kind = KINDS[kind_at(model.norm, t)]
         _velocity_kernel(model)(_sums(kernel_for(model), False, dtype), terms, work, y, t, kind, out)
         return out[:d, :n].T.astype(np.float64)
 

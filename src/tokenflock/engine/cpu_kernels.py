@@ -58,9 +58,7 @@ def retract(y, d, n, line):
 @kernel
 def _weigh(numbers, counts, top, i, z):
     """What the sums of row i are multiplied by: 1/Z (E2), or 2^(top - shift) / count (E3)."""
-    if numbers.by_count:
-        return 2.0 ** (top - numbers.shift) / counts[i]
-    return 1.0 / z
+    return 2.0 ** (top - numbers.shift) / counts[i] if numbers.by_count else 1.0 / z
 
 
 @kernel
@@ -78,13 +76,15 @@ def plain_velocity(sums, terms, work, y, t, kind, out):
     sums(near, near, terms.rows, terms.frozen, 0.0, False, 0, n, p, z, top, work.share)
     value, peak = terms.heads[VALUE, 0, 0, 0], np.float64(terms.heads[FORM, 0, 0, 0])
     for i in range(n):
-        weight = near.dtype.type(value * _weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]) / numbers.scale)
-        along = near.dtype.type(0.0)
-        for a in range(d):
-            along += p[a, i] * near[a, i]
-        along /= scale * scale
-        for a in range(d):
-            out[a, i] = weight * (p[a, i] - along * near[a, i])
+        z[0, i] = value * _weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]) / numbers.scale
+        top[0, i] = 0.0
+    inverse = near.dtype.type(1.0 / numbers.scale**2)
+    for a in range(d):
+        for i in range(n):
+            top[0, i] += p[a, i] * near[a, i]
+    for a in range(d):
+        for i in range(n):
+            out[a, i] = z[0, i] * (p[a, i] - top[0, i] * inverse * near[a, i])
 
 
 @kernel
@@ -272,6 +272,12 @@ def _overlaps(a, b, target):
 
 
 @kernel
+def _length(square):
+    """model._length: the root, with 1 for 0."""
+    return np.sqrt(np.float64(square)) if square > 0 else 1.0
+
+
+@kernel
 def _sphere(terms, work, y, t, kind, out):
     """(E6) x' = P_x D / s, with s and r' of (E10)."""
     x, along, drive, z, top = work.tokens[X], work.tokens[ALONG], work.tokens[DRIVE], work.line[Z], work.line[TOP]
@@ -288,7 +294,7 @@ def _sphere(terms, work, y, t, kind, out):
     _overlaps(drive, drive, z)
     _overlaps(x, drive, top)
     for i in range(n):
-        size, growth, s = np.sqrt(np.float64(z[0, i])), np.float64(top[0, i]), np.sqrt(t + 1.0)
+        size, growth, s = _length(z[0, i]), np.float64(top[0, i]), np.sqrt(t + 1.0)
         if kind == PRE:
             s = np.float64(y[d, i])
             out[d, i] = growth
@@ -351,7 +357,7 @@ def _sublayer(terms, work, y, t, dt, kind):
         r = np.float64(y[d, i]) if carries else 1.0
         step = dt
         if kind == PERI or kind == NGPT:
-            step /= np.sqrt(z[0, i])
+            step /= _length(z[0, i])
         if kind == NGPT:
             step *= terms.numbers.alpha * (1.0 + t) ** -terms.numbers.decay
         elif kind == SQRT:

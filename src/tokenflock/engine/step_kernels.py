@@ -19,6 +19,8 @@ NOW, NOW_F, TRIAL, N_PAGES = 0, NODES, 2 * NODES, 2 * NODES + 1
 # Safety factor, largest shrink and growth of a step, and the two exponents of the controller, over the order.
 SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
 
+STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
+
 CLOCK = np.dtype(
     [(name, np.float64) for name in ("t", "t1", "t2", "t3", "h", "error")]
     + [(name, np.int64) for name in ("nodes", "left", "steps", "rejected", "evaluations", "frame")],
@@ -181,25 +183,42 @@ def _next_step(clock, t_stop):
 
 
 @kernel
-def _estimate(pages, stages, weights, h, n, d, rtol, atol):
-    """Size of the local error of a step, in units of the tolerance."""
-    largest = 0.0
+def _estimate(pages, stages, weights, h, n, d, rtol, atol, line):
+    """Size of the local error of a step, in units of the tolerance: its largest token's. inf if not finite."""
+    error, reach, largest = line[0, 0], line[1, 0], 0.0
     for i in range(n):
-        error, reach = 0.0, 0.0
-        for a in range(stages.shape[1]):
-            e = 0.0
-            for s in range(stages.shape[0]):
+        error[i] = reach[i] = 0.0
+    for a in range(stages.shape[1]):
+        for i in range(n):
+            e = weights[0] * stages[0, a, i]
+            for s in range(1, stages.shape[0]):
                 e += weights[s] * stages[s, a, i]
             if a < d:
-                error += e * e
-                reach += np.float64(pages[NOW, a, i]) ** 2
+                error[i] += e * e
+                reach[i] += pages[NOW, a, i] * pages[NOW, a, i]
             else:
-                largest = max(largest, h * abs(e) / (atol + rtol * abs(pages[NOW, a, i])))
-        ratio = h * np.sqrt(error) / (atol + rtol * np.sqrt(reach))
-        if not np.isfinite(ratio):
-            return np.inf
+                largest = max(largest, (h * e / (atol + rtol * pages[NOW, a, i])) ** 2)
+    total = 0.0
+    for i in range(n):
+        ratio = h * h * error[i] / (atol + rtol * np.sqrt(reach[i])) ** 2
+        total += ratio
         largest = max(largest, ratio)
-    return largest
+    return np.sqrt(largest) if np.isfinite(total) else np.inf
+
+
+@kernel
+def _stiffness(stages, last, before, h, n):
+    """How fast the velocity changes between the last two stages, which stand at the same time: 0 if they coincide."""
+    change, gap, count = 0.0, 0.0, stages.shape[0]
+    for a in range(stages.shape[1]):
+        for i in range(n):
+            g = (last[0] - before[0]) * stages[0, a, i]
+            for s in range(1, count - 1):
+                g += (last[s] - before[s]) * stages[s, a, i]
+            c = stages[count - 1, a, i] - stages[count - 2, a, i]
+            gap += g * g
+            change += c * c
+    return np.sqrt(change / gap) / h if gap > 0.0 else 0.0
 
 
 @kernel
@@ -209,7 +228,7 @@ def adaptive(velocity, sums, terms, work, table, order, pages, stages, clock, ti
     table is (stages + 2, stages): a, b and the error weights; the last stage is the velocity at the new state (FSAL).
     """
     n, count = terms.numbers.n, stages.shape[0]
-    rtol, atol, line = goal.rtol, goal.atol, work.line[0]
+    rtol, atol = goal.rtol, goal.atol
     budget = clock.evaluations + goal.patience
     if clock.nodes == 0:
         velocity(sums, terms, work, pages[NOW], clock.t, kind, pages[NOW_F])
@@ -234,7 +253,7 @@ def adaptive(velocity, sums, terms, work, table, order, pages, stages, clock, ti
             _combine(pages[NOW], h, table[s], stages, s, pages[TRIAL])
             velocity(sums, terms, work, pages[TRIAL], clock.t + h * table[s].sum(), kind, stages[s])
         clock.evaluations += count - 1
-        error = _estimate(pages, stages, table[count + 1], h, n, d, rtol, atol)
+        error = _estimate(pages, stages, table[count + 1], h, n, d, rtol, atol, work.line)
         if not error <= 1.0:
             clock.rejected += 1
             clock.left = 0
@@ -246,11 +265,14 @@ def adaptive(velocity, sums, terms, work, table, order, pages, stages, clock, ti
         factor = SAFETY * safe ** (-PROPORTIONAL / order) * clock.error ** (INTEGRAL / order)
         last = h == goal.t_stop - clock.t
         if on_sphere:
-            retract(pages[TRIAL], d, n, line)
+            retract(pages[TRIAL], d, n, work.line[0])
         _accept(pages, clock, goal.t_stop if last else clock.t + h, stages[count - 1])
         clock.error = safe
         clock.left = max(0, clock.left - 1)
         if clock.left == 0:
             clock.h = h * min(GROW, max(SHRINK, factor))
+            rate = _stiffness(stages, table[count - 1], table[count - 2], h, n)
+            if clock.h * rate > STABLE:
+                clock.h = STABLE / rate
         _emit(pages, clock, times, frames, on_sphere, d, n, False)
     return FULL

@@ -1,0 +1,248 @@
+"""The reference engine: plain numpy, the specification of every other. No tuning in this file.
+
+Step control: a step is accepted if the embedded error of every token, |e_i| / (atol + rtol |x_i|), is at most 1; the
+next step follows from this error and the one before (a PI controller). Wanted times between steps are read off the
+polynomial through the values and velocities of the four accepted states around them: order 8, no evaluations. The last
+two stages stand at the same time, so their difference shows the fastest rate; steps stay where that rate is stable.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenflock.engine.contract import Outcome, Task
+from tokenflock.engine.randomness import key_of, normals
+from tokenflock.geometry import Array, retract, tangent
+from tokenflock.model import Model, layer, phases, rates
+from tokenflock.model import velocity as model_velocity
+
+NODES = 4
+SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
+STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
+
+
+class ReferenceEngine:
+    """model.py, stepped in Python."""
+
+    name = "reference"
+
+    def supports(self, model: Model, dtype: str) -> str | None:
+        """Everything, in float64."""
+        return None if dtype == "float64" else "The reference engine is float64 only; use engine='cpu' for float32."
+
+    def velocity(self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None) -> Array:
+        """The right-hand side of model.py."""
+        return model_velocity(model, x, t, radius)
+
+    def begin(
+        self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
+    ) -> ReferenceStepper:
+        """A run from x (n, d)."""
+        return ReferenceStepper(task, x, run, stop)
+
+
+def hermite(t: float, nodes: list[float], states: list[Array], slopes: list[Array]) -> Array:
+    """The polynomial through values and slopes at the nodes, at t."""
+    result = np.zeros_like(states[0])
+    for k, node in enumerate(nodes):
+        others = [o for j, o in enumerate(nodes) if j != k]
+        p = math.prod((t - o) / (node - o) for o in others)
+        slope = sum(1.0 / (node - o) for o in others)
+        result += p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
+    return result
+
+
+def _ratio(change: Array, gap: Array) -> float:
+    """How fast the velocity changes along a gap, both (n, m): 0 where there is no gap."""
+    size = float(np.linalg.norm(gap))
+    return float(np.linalg.norm(change)) / size if size > 0 else 0.0
+
+
+class ReferenceStepper:
+    """One run; the state is y (n, m), tokens with a last column of magnitudes where these move."""
+
+    def __init__(self, task: Task, x: Array, run: int, stop: NDArray[np.uint8] | None) -> None:
+        model = task.model
+        self.task, self.model, self.d = task, model, model.dim
+        self.y = np.array(x, dtype=np.float64)
+        if model.has_radius:
+            self.y = np.column_stack([self.y, np.full(len(x), model.norm.radius)])
+        self.t, self.steps, self.rejected, self.evaluations = 0.0, 0, 0, 0
+        self.outcome: Outcome | None = None
+        self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
+        self._key = key_of(task.seed, run)
+        self._phases = phases(model, task.t_end)
+        self._times: list[float] = []  # of the accepted states, newest first
+        self._states: list[Array] = []
+        self._slopes: list[Array] = []
+        self._h, self._error, self._left = 0.0, 1.0, 0
+
+    def _rates(self, y: Array, t: float) -> Array:
+        """(x', r') at a state, with the field extended off the sphere as f(x / |x|)."""
+        self.evaluations += 1
+        x = y[:, : self.d]
+        if self.model.space == "sphere":
+            x = retract(x)
+        v, r_rate = rates(self.model, x, t, y[:, self.d] if self.model.has_radius else None, self._phases[0][1])
+        return np.column_stack([v, r_rate]) if self.model.has_radius else v
+
+    def _retract(self, y: Array) -> Array:
+        if self.model.space != "sphere":
+            return y
+        return np.column_stack([retract(y[:, : self.d]), y[:, self.d :]])
+
+    def advance(self, times: Array, frames: Array, patience: int) -> int:
+        """See contract.Stepper."""
+        filled, budget = 0, self.evaluations + patience
+        while self.outcome is None:
+            self._restart()
+            ended = self.t >= self._phases[0][0]
+            last = ended or bool(self._stop[0]) or self._collapsed()
+            filled = self._emit(times, frames, filled, final=last)
+            if ended and len(self._phases) > 1:
+                self._phases.pop(0)
+                self._times, self._states, self._slopes, self._left = [], [], [], 0
+            elif last:
+                self.outcome = (
+                    Outcome.DONE if ended else Outcome.INTERRUPTED if self._stop[0] else Outcome.COLLAPSED
+                )
+                if self.outcome is Outcome.COLLAPSED:
+                    frames[filled:], filled = self.y, len(times)
+            elif filled == len(times) or self.evaluations >= budget:
+                break
+            else:
+                self._step(times[filled])
+        return filled
+
+    def _restart(self) -> None:
+        """Begin a stretch of smooth time: the first node and the first step."""
+        scheme = self.task.scheme
+        if scheme is not None and scheme.adaptive and not self._times:
+            self._times, self._states, self._slopes = [self.t], [self.y], [self._rates(self.y, self.t)]
+            self._error, self._h = 1.0, self._first_step(self._phases[0][0] - self.t, scheme.order)
+
+    def _step(self, target: float) -> None:
+        if self.task.scheme is None:
+            self._layer()
+        elif self.task.scheme.adaptive:
+            self._adaptive_step(self._phases[0][0])
+        else:
+            self._fixed_step(min(target, self._phases[0][0]))
+        if not np.isfinite(self.y).all():
+            self.outcome = Outcome.NOT_FINITE
+
+    def _collapsed(self) -> bool:
+        adaptive = self.task.scheme is not None and self.task.scheme.adaptive
+        if not (adaptive and self.task.collapse):
+            return False
+        return bool(np.linalg.norm(self.y - self.y[0], axis=1).max() <= self.task.collapse)
+
+    def _emit(self, times: Array, frames: Array, filled: int, final: bool) -> int:
+        while filled < len(times) and times[filled] <= self.t:
+            t = float(times[filled])
+            if t == self.t:
+                frames[filled] = self.y
+            elif final or (len(self._times) == NODES and t <= self._times[1]):
+                frames[filled] = self._retract(hermite(t, self._times, self._states, self._slopes))
+            else:
+                break
+            filled += 1
+        return filled
+
+    def _layer(self) -> None:
+        model, dt = self.model, self.task.dt
+        assert dt is not None
+        radius = self.y[:, self.d] if model.has_radius else np.ones(len(self.y))
+        x, radius = layer(model, self.y[:, : self.d], radius, self.steps, dt)
+        self.y = np.column_stack([x, radius]) if model.has_radius else x
+        self.steps += 1
+        self.evaluations += 1
+        self.t = self.steps * dt
+
+    def _fixed_step(self, target: float) -> None:
+        """A Runge-Kutta step of at most dt on the way to target; noise joins the stages as a velocity push / h."""
+        scheme, dt, noise = self.task.scheme, self.task.dt, self.model.noise
+        assert scheme is not None
+        assert dt is not None
+        if self._left == 0:
+            self._left = max(1, math.ceil((target - self.t) / dt * (1.0 - 1e-12)))
+            self._h = (target - self.t) / self._left
+        h, stages = self._h, []
+        push = noise * math.sqrt(h) * normals(self._key, self.steps, len(self.y), self.d) if noise else None
+        for a, c in zip(scheme.a, scheme.c, strict=True):
+            y = self.y + h * sum((w * k for w, k in zip(a, stages, strict=False)), np.zeros_like(self.y))
+            stage = self._rates(y, self.t + c * h)
+            if push is not None:
+                on_sphere = self.model.space == "sphere"
+                stage = stage + (tangent(retract(y), push) if on_sphere else push) / h
+            stages.append(stage)
+        self.y = self._retract(self.y + h * sum(w * k for w, k in zip(scheme.b, stages, strict=True)))
+        self._left -= 1
+        self.t = target if self._left == 0 else self.t + h
+        self.steps += 1
+
+    def _size(self, e: Array, y: Array) -> float:
+        """The largest error of a token, in units of the tolerance."""
+        rtol, atol, d = self.task.rtol, self.task.atol, self.d
+        sizes = np.linalg.norm(e[:, :d], axis=1) / (atol + rtol * np.linalg.norm(y[:, :d], axis=1))
+        extra = np.abs(e[:, d:]) / (atol + rtol * np.abs(y[:, d:]))
+        return float(max(sizes.max(), extra.max(initial=0.0)))
+
+    def _first_step(self, left: float, order: int) -> float:
+        """From the size of the velocity and of its change (Hairer, Norsett & Wanner II.4)."""
+        f, tol = self._slopes[0], self.task.atol + self.task.rtol
+        speed = self._size(f, self.y)
+        if not speed > 0:
+            return 0.5 * left
+        small = min(0.01 / (speed * tol), 0.5 * left)
+        change = (self._rates(self.y + small * f, self.t + small) - f) / small
+        return min(100 * small, (0.01 / max(speed, self._size(change, self.y))) ** (1 / order), 0.5 * left)
+
+    def _next_step(self, left: float) -> float:
+        """The step to try: the end is hit, in two equal steps, so that times just before it have nodes close by."""
+        if self._left == 0 and 2 * self._h >= left:
+            self._left = 2
+        if self._left == 2 and self._h >= 0.5 * left:
+            return 0.5 * left
+        if self._left == 1 and self._h >= left:
+            return left
+        self._left = 0
+        return self._h
+
+    def _adaptive_step(self, t_stop: float) -> None:
+        scheme = self.task.scheme
+        assert scheme is not None
+        assert scheme.error is not None
+        h = self._next_step(t_stop - self.t)
+        if self.t + h <= self.t:
+            self.outcome = Outcome.SMALL
+            return
+        stages = [self._slopes[0]]
+        for a, c in zip(scheme.a[1:], scheme.c[1:], strict=True):
+            y = self.y + h * sum(w * k for w, k in zip(a, stages, strict=False))
+            stages.append(self._rates(y, self.t + c * h))
+        error = self._size(h * sum(w * k for w, k in zip(scheme.error, stages, strict=True)), self.y)
+        gap = h * sum((b - a) * k for b, a, k in zip(scheme.a[-1], scheme.a[-2], stages, strict=True))
+        stiffness = _ratio(stages[-1] - stages[-2], gap)
+        if not error <= 1.0:
+            self.rejected += 1
+            self._left = 0
+            finite = np.isfinite(error)
+            self._h = h * max(SHRINK, SAFETY * error ** (-1 / scheme.order) if finite else 0.0)
+            if not finite and (self.t + self._h <= self.t or self._h < 1e-30):
+                self.outcome = Outcome.NOT_FINITE
+            return
+        error = max(error, 1e-10)
+        factor = SAFETY * error ** (-PROPORTIONAL / scheme.order) * self._error ** (INTEGRAL / scheme.order)
+        self.y, self._error = self._retract(y), error
+        self.t = t_stop if h == t_stop - self.t else self.t + h
+        self.steps += 1
+        self._left = max(0, self._left - 1)
+        if self._left == 0:
+            self._h = min(h * min(GROW, max(SHRINK, factor)), STABLE / stiffness if stiffness else math.inf)
+        self._times = [self.t, *self._times][:NODES]
+        self._states = [self.y, *self._states][:NODES]
+        self._slopes = [stages[-1], *self._slopes][:NODES]
