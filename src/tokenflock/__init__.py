@@ -23,7 +23,7 @@ _HOME = {
     **dict.fromkeys(
         ("uniform", "cap", "cube", "orthonormal", "clusters_at", "von_mises_fisher", "gaussian"), "tokenflock.start"
     ),
-    **dict.fromkeys(("simulate",), "tokenflock.simulate"),
+    **dict.fromkeys(("again", "simulate"), "tokenflock.simulation"),
     **dict.fromkeys(("save", "load", "validate"), "tokenflock.trajectory"),
     **dict.fromkeys(("figure",), "tokenflock.figures"),
 }

@@ -2,66 +2,121 @@
 
 The diagonal is left out of the product, so that the pull of a token on itself is exactly 0 and a pull of 1e-25 from
 far tokens keeps its digits; tokens closer than about 1e-8 keep an absolute accuracy of rounding only.
+BLAS itself must run on one thread (engine/cpu.py sees to it): the tiles are what is spread over the cores.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit, prange
 
 from tokenflock.engine.pair_kernels import HI, LO, kernel
-from tokenflock.engine.simd import PAD, exp2, load, store, width
+from tokenflock.engine.simd import exp2, larger, load, peak, splat, store, total, width
 
 TILE = 128  # rows of attention weights held at a time
 
 
 @kernel
 def _transposed(x, n):
-    result = np.empty((n, x.shape[0]), x.dtype)
-    for i in range(n):
-        for a in range(x.shape[0]):
-            result[i, a] = x[a, i]
+    """(n, d) from (d, columns), in squares that fit the cache."""
+    d = x.shape[0]
+    result = np.empty((n, d), x.dtype)
+    for i0 in range(0, n, 16):
+        for a0 in range(0, d, 16):
+            for i in range(i0, min(i0 + 16, n)):
+                for a in range(a0, min(a0 + 16, d)):
+                    result[i, a] = x[a, i]
     return result
 
 
 @kernel
-def _below_top(block, rows, i, start, top):
-    """Rows of logits less their largest visible one; far below zero where a token is not visible."""
-    for r in range(block.shape[0]):
-        row = block[r]
-        first, last = int(rows[LO, i + r]) - start, int(rows[HI, i + r]) - start
-        best = row[first]
-        for j in range(first, last):
-            best = max(best, row[j])
+def _largest(block, r, first, last):
+    """The largest of a stretch of a row."""
+    m, j = width(block), first
+    best = block[r, first]
+    if last - first >= m:
+        top = load(block, r, first)
+        for j in range(first, last - m + 1, m):
+            top = larger(load(block, r, j), top)
+        best, j = peak(top), j + m
+    for k in range(j, last):
+        best = max(best, block[r, k])
+    return best
+
+
+@kernel
+def _exponentials(block, r, first, last, best):
+    """A stretch of a row becomes 2^(s - best); returns its sum."""
+    m, j = width(block), first
+    level = splat(best)
+    sums = level - level
+    for j in range(first, last - m + 1, m):
+        w = exp2(load(block, r, j) - level)
+        store(block, r, j, w)
+        sums = sums + w
+    result = total(sums)
+    for k in range(j + m if last - first >= m else first, last):
+        w = block.dtype.type(2.0 ** (block[r, k] - best))
+        block[r, k] = w
+        result += w
+    return result
+
+
+@kernel
+def _tile(tokens, query, rows, known, i, p, z, top):
+    """Rows i .. i + TILE - 1."""
+    n, d = tokens.shape
+    tall = min(TILE, n - i)
+    start, stop = int(rows[LO, i]), int(rows[HI, i + tall - 1])
+    block = np.dot(query[i : i + tall], tokens[start:stop].T)
+    others = np.empty(tall, block.dtype)
+    for r in range(tall):
+        first, last, own = int(rows[LO, i + r]) - start, int(rows[HI, i + r]) - start, i + r - start
+        best = known if known > 0.0 else _largest(block, r, first, last)
         top[0, i + r] = best
+        whole = _exponentials(block, r, first, last, best)
+        others[r] = whole - block[r, own]
+        z[0, i + r] = whole
+        block[r, own] = 0.0
         for j in range(first):
-            row[j] = -1e30
-        for j in range(first, last):
-            row[j] -= best
-        for j in range(last, row.size):
-            row[j] = -1e30
+            block[r, j] = 0.0
+        for j in range(last, stop - start):
+            block[r, j] = 0.0
+        if others[r] < 0.5 * whole:  # small beside its own weight: sum it apart, or its digits are lost
+            others[r] = 0.0
+            for j in range(first, last):
+                others[r] += block[r, j]
+    sums = np.dot(block, tokens[start:stop])
+    for a0 in range(0, d, 16):
+        for r in range(tall):
+            for a in range(a0, min(a0 + 16, d)):
+                sums[r, a] -= others[r] * tokens[i + r, a]
+        for a in range(a0, min(a0 + 16, d)):
+            for r in range(tall):
+                p[a, i + r] = sums[r, a]
 
 
 @kernel
 def products(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
-    """The signature of the pair kernels; all rows at once, no frozen tokens, no slope, not hard."""
-    n, d = last, x.shape[0]
-    tokens, query = _transposed(x, n), _transposed(u, n)
-    tile = np.empty((1, TILE * n + PAD), x.dtype)
-    others, sums = np.empty(TILE, x.dtype), np.empty((TILE, d), x.dtype)
-    for i in range(0, n, TILE):
-        tall = min(TILE, n - i)
-        start, stop = int(rows[LO, i]), int(rows[HI, i + tall - 1])
-        block = tile[0, : tall * (stop - start)].reshape((tall, stop - start))
-        np.dot(query[i : i + tall], tokens[start:stop].T, block)
-        _below_top(block, rows, i, start, top)
-        for j in range(0, block.size, width(tile)):
-            store(tile, 0, j, exp2(load(tile, 0, j)))
-        for r in range(tall):
-            own = block[r, i + r - start]
-            block[r, i + r - start] = 0.0
-            others[r] = block[r].sum()
-            z[0, i + r] = others[r] + own
-        np.dot(block, tokens[start:stop], sums[:tall])
-        for r in range(tall):
-            for a in range(d):
-                p[a, i + r] = sums[r, a] - others[r] * tokens[i + r, a]
+    """The signature of the pair kernels; all rows at once, no frozen tokens, not hard.
+
+    slope: the largest logit of every row if it is known and positive (there is no bias here), 0 to search for it.
+    """
+    known = x.dtype.type(slope)
+    tokens = _transposed(x, last)
+    query = tokens if x.ctypes.data == u.ctypes.data else _transposed(u, last)
+    for i in range(0, last, TILE):
+        _tile(tokens, query, rows, known, i, p, z, top)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def wide_products(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
+    """The same on all cores: tiles k and last - k together, so that causal work is even."""
+    known = x.dtype.type(slope)
+    tokens = _transposed(x, last)
+    query = tokens if x.ctypes.data == u.ctypes.data else _transposed(u, last)
+    tiles = (last + TILE - 1) // TILE
+    for k in prange((tiles + 1) // 2):
+        _tile(tokens, query, rows, known, k * TILE, p, z, top)
+        if tiles - 1 - k != k:
+            _tile(tokens, query, rows, known, (tiles - 1 - k) * TILE, p, z, top)

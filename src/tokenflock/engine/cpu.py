@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -30,7 +31,16 @@ from tokenflock.engine.step_kernels import (
 from tokenflock.geometry import Array
 from tokenflock.model import Model, kind_at, phases
 
-_WIDE = threading.Lock()  # numba's default thread pool serves one caller at a time
+_WIDE = threading.Lock()  # numba's thread pool may serve one caller at a time only
+
+
+@lru_cache
+def _blas() -> Any:
+    """The BLAS that the kernels call. It is held to one thread while they run: two thread pools would fight."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 class Goal(NamedTuple):
@@ -48,19 +58,19 @@ class Goal(NamedTuple):
 
 @lru_cache
 def _sums(name: str, wide: bool, dtype: str) -> Pointer:
-    if name == "products":  # BLAS has threads of its own
-        return Pointer(blas_kernels.products, sums_signature(dtype))
+    if name == "products":
+        return Pointer(blas_kernels.wide_products if wide else blas_kernels.products, sums_signature(dtype))
     return Pointer(wide_kernels.WIDE[name] if wide else getattr(pair_kernels, name), sums_signature(dtype))
 
 
 _POINTERS: dict[Any, Pointer] = {}
 
 
-def _pointer(function: Any, *arguments: Any) -> Pointer:
-    """A pointer to a compiled function for the types of these arguments."""
-    signature = types.void(*[a if isinstance(a, types.Type) else typeof(a) for a in arguments])
-    key = (function, signature)
+def _pointer(function: Any, dtype: str, *arguments: Any) -> Pointer:
+    """A pointer to a compiled function for the types of these arguments, which depend on nothing but the dtype."""
+    key = (function, dtype)
     if key not in _POINTERS:
+        signature = types.void(*[a if isinstance(a, types.Type) else typeof(a) for a in arguments])
         _POINTERS[key] = Pointer(function, signature)
     return _POINTERS[key]
 
@@ -125,17 +135,18 @@ class CpuStepper:
         self._phases = phases(model, task.t_end)
         self._key = np.uint64(key_of(task.seed, run))
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
+        self._products = kernel_for(model) == "products"
         self._sums = _sums(kernel_for(model), wide, dtype)
         self.outcome: Outcome | None = None
         page = self._pages[0]
         shared = (self._sums, self._terms, self._work, page)
         if task.scheme is None:
             layer = cpu_kernels.rescaled_layer if model.space == "rescaled" else cpu_kernels.layer
-            self._step = _pointer(layer, *shared, types.float64, types.float64, types.int64)
+            self._step = _pointer(layer, dtype, *shared, types.float64, types.float64, types.int64)
             self._table = np.zeros((0, 0))
             self._stages = np.zeros((0, *state.shape), dtype=dtype)
         else:
-            self._step = _pointer(_velocity_kernel(model), *shared, types.float64, types.int64, page)
+            self._step = _pointer(_velocity_kernel(model), dtype, *shared, types.float64, types.int64, page)
             scheme = task.scheme
             error = np.zeros_like(scheme.b) if scheme.error is None else scheme.error
             self._table = np.concatenate([scheme.a, scheme.b[None], error[None]])
@@ -187,9 +198,7 @@ class CpuStepper:
         on_sphere = task.model.space == "sphere"
         common = (self._sums, self._terms, self._work)
         memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
-        if self._wide:
-            _WIDE.acquire()
-        try:
+        with _WIDE if self._wide else nullcontext(), _blas().limit(limits=1) if self._products else nullcontext():
             if task.scheme is None:
                 return layers(self._step, *common, self._pages, self._clock[()], times, frames, kind, self._d, goal)
             if task.scheme.adaptive:
@@ -197,6 +206,3 @@ class CpuStepper:
                     self._step, *common, self._table, task.scheme.order, *memory, on_sphere, self._d, goal
                 )
             return fixed(self._step, *common, self._table, *memory, on_sphere, self._d, goal)
-        finally:
-            if self._wide:
-                _WIDE.release()

@@ -73,8 +73,8 @@ def plain_velocity(sums, terms, work, y, t, kind, out):
             near[a, i] = y[a, i] * top[0, i] * scale
         for i in range(n, near.shape[1]):
             near[a, i] = near.dtype.type(FAR)
-    sums(near, near, terms.rows, terms.frozen, 0.0, False, 0, n, p, z, top, work.share)
     value, peak = terms.heads[VALUE, 0, 0, 0], np.float64(terms.heads[FORM, 0, 0, 0])
+    sums(near, near, terms.rows, terms.frozen, peak, False, 0, n, p, z, top, work.share)
     for i in range(n):
         z[0, i] = value * _weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]) / numbers.scale
         top[0, i] = 0.0

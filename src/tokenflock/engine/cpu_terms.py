@@ -60,22 +60,27 @@ def _is_scalar(matrices: np.ndarray) -> bool:
     return bool((matrices == matrices[:, :1, :1] * np.eye(matrices.shape[-1])).all())
 
 
+def _is_near(model: Model) -> bool:
+    """Whether s_ii is the largest logit of every row: B = c I, c >= 0, on the sphere, and nothing but tokens to see."""
+    alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not math.isinf(model.beta)
+    return model.space == "sphere" and alone and _is_scalar(model.form) and model.beta * model.form[0, 0, 0] >= 0
+
+
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
     if math.isinf(model.beta) or model.bias is not None:
         return "rare"
     if model.dim >= BLAS_FROM and model.frozen is None:
         return "products"
-    near = model.space == "sphere" and model.n_heads == 1 and _is_scalar(model.form) and model.frozen is None
-    if near and model.dim in (2, 3) and model.beta * model.form[0, 0, 0] >= 0:
+    if model.dim in (2, 3) and _is_near(model):
         return "mutual" if model.mask == "full" else f"near{model.dim}"
     return {2: "general2", 3: "general3"}.get(model.dim, "general")
 
 
 def is_plain(model: Model) -> bool:
     """Whether the short velocity does: the papers' main case, V = c I on the sphere with B = c' I and no extras."""
-    near = kernel_for(model) in NEAR_KERNELS
-    return near and _is_scalar(model.values) and model.feedforward is None and model.norm.kind == "post"
+    kernel = kernel_for(model) in (*NEAR_KERNELS, "products") and _is_near(model)
+    return kernel and _is_scalar(model.values) and model.feedforward is None and model.norm.kind == "post"
 
 
 def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> np.ndarray:
@@ -88,8 +93,10 @@ def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> n
     record["scalar_form"] = _is_scalar(form) and model.space != "rescaled"
     record["scalar_value"] = _is_scalar(model.values)
     record["activation"] = ACTIVATIONS["none" if model.feedforward is None else model.feedforward.activation]
-    # near: tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2. At beta = 0 any tiny scale gives equal weights.
-    record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) / 2), 1e-30)
+    # Tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2 for the near kernels, and s_ij = <x_i, x_j> for the
+    # products. At beta = 0 any tiny scale gives equal weights.
+    share = 1.0 if kernel_for(model) == "products" else 0.5
+    record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * share), 1e-30)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
     record["noise"], record["mu"], record["rho"] = model.noise, mu, rho
@@ -133,7 +140,7 @@ def scratch(model: Model, terms: Terms, dtype: str) -> Work:
     return Work(
         tokens=make(8, d, columns),
         line=make(2, 1, columns),
-        near=make(3 if name == "mutual" else d, columns if name in NEAR_KERNELS else 0),
+        near=make(3 if name == "mutual" else d, columns if name in NEAR_KERNELS or is_plain(model) else 0),
         share=make(8, 4, columns if name == "mutual" else 0),
         hidden=make(len(terms.inner), columns if terms.numbers["activation"] else 0),
         form=np.array(terms.heads[FORM]),

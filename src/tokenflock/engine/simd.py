@@ -224,17 +224,31 @@ def at_least(typingctx, a, level):
     return a(a, a), codegen
 
 
+def _reduced(builder, lanes, register, join):
+    """The lanes of a register joined two by two, always in the same tree order."""
+    parts = [builder.extract_element(register, ir.Constant(ir.IntType(32), k)) for k in range(lanes.count)]
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [join(parts[k], parts[k + half]) for k in range(half)]
+    return parts[0]
+
+
 @intrinsic
 def total(typingctx, a):
-    """Sum of the lanes, always in the same tree order."""
+    """Sum of the lanes."""
 
     def codegen(context, builder, sig, args):
-        index = ir.IntType(32)
-        parts = [builder.extract_element(args[0], ir.Constant(index, k)) for k in range(a.count)]
-        while len(parts) > 1:
-            half = len(parts) // 2
-            parts = [builder.fadd(parts[k], parts[k + half]) for k in range(half)]
-        return parts[0]
+        return _reduced(builder, a, args[0], builder.fadd)
+
+    return a.element(a), codegen
+
+
+@intrinsic
+def peak(typingctx, a):
+    """Largest of the lanes."""
+
+    def codegen(context, builder, sig, args):
+        return _reduced(builder, a, args[0], lambda p, q: builder.select(builder.fcmp_ordered(">", p, q), p, q))
 
     return a.element(a), codegen
 

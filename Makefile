@@ -1,0 +1,47 @@
+# Two commands matter: `make reproduce` and `make test`. Each makes the virtual environment it needs in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help reproduce test test-all bench docs clean
+
+help:
+	@echo "make reproduce   every table and figure, and out/report.html (under two minutes)"
+	@echo "make test        ruff, mypy and the fast tests"
+	@echo "make test-all    every test, the slow ones too"
+	@echo "make bench       tokenflock beside its peers on this machine"
+	@echo "make docs        the documentation, in docs/_build"
+	@echo "make clean       remove what these commands made"
+
+# The stamps are newer than pyproject.toml when what it asks for is installed.
+.venv/.stamp: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[test]'
+	@touch $@
+
+.venv/.stamp-%: .venv/.stamp
+	$(BIN)/python -m pip install --quiet -e '.[$*]'
+	@touch $@
+
+# What is in out/ and up to date is kept: an interrupted run goes on where it stopped.
+reproduce: .venv/.stamp
+	$(BIN)/tokenflock reproduce --out out --overwrite
+
+test: .venv/.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -m 'not slow'
+
+test-all: .venv/.stamp
+	$(BIN)/pytest
+
+bench: .venv/.stamp-bench
+	$(BIN)/python benchmarks/run.py
+
+docs: .venv/.stamp-docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build
+
+clean:
+	rm -rf .venv out build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,170 @@
+"""make bench: tokenflock beside its peers and the limit of one core, in one run on this machine.
+
+Everything is warm (best of several, compile time apart) and a ratio of two numbers measured minutes apart at most.
+Prints a table and writes benchmarks/results/<date>-cpu.json. Options: --quick (fewer repeats), --only NAME.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def worker(**order: object) -> dict:
+    """One measurement in a fresh process; {'failed': why} if the peer is not installed."""
+    env = {**os.environ, **{k: str(v) for k, v in (order.pop("env", None) or {}).items()}}  # type: ignore[attr-defined]
+    command = [sys.executable, str(HERE / "worker.py"), json.dumps(order)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    if done.returncode:
+        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message"}
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+class Bench:
+    """The rows of one run."""
+
+    def __init__(self, repeats: int) -> None:
+        self.repeats = repeats
+        self.rows: list[dict] = []
+        self.folder = Path(tempfile.mkdtemp())
+
+    def add(self, group: str, name: str, row: dict, note: str = "") -> dict:
+        """Keep and print a row."""
+        row = {"group": group, "name": name, "note": note, **row}
+        self.rows.append(row)
+        seconds = f"{row['best_s']:.4f} s" if "best_s" in row else row.get("failed", "")
+        extra = f"  first {row['first_s']:.2f} s" if "first_s" in row else ""
+        extra += f"  worst error {row['worst_error']:.1e}" if "worst_error" in row else ""
+        extra += f"  {row['pairs_per_s']:.2e} pairs/s" if "pairs_per_s" in row else ""
+        extra += f"  ratio {row['ratio']:.2f}" if "ratio" in row else ""
+        print(f"  {name:42s} {seconds:>12s}{extra}  {note}", flush=True)
+        return row
+
+    def solves(self, work: str, cores: int, peers: list[str], runs: int = 1) -> None:
+        """A whole run in every peer, then the ratio to the best of them."""
+        print(f"{work}, {runs} run(s), {cores} core(s)", flush=True)
+        reference = str(self.folder / f"{work}{runs}.npy")
+        if not Path(reference).exists():
+            worker(what="reference", work=work, cores=2, file=reference, runs=runs)
+        group, best = f"{work} {cores} core(s)", {}
+        for peer in peers:
+            repeats = max(2, self.repeats // (8 if runs > 1 else 1)) if peer != "tokenflock" else self.repeats
+            row = worker(what="solve", work=work, peer=peer, cores=cores, repeats=repeats, reference=reference, runs=runs)
+            if "best_s" in self.add(group, peer, row):
+                best[peer] = row["best_s"]
+        ours = best.pop("tokenflock")
+        if best:
+            name = min(best, key=best.__getitem__)
+            self.add(group, f"ratio to {name}", {"ratio": best[name] / ours})
+
+    def pairs(self) -> None:
+        """Exact pairs a second beside the C program, alternating."""
+        print("exact pairs, one core", flush=True)
+        compiler = shutil.which("gcc") or shutil.which("cc")
+        limit = 0.0
+        if compiler:
+            program = self.folder / "pairs"
+            source = HERE / "limits" / "pairs.c"
+            subprocess.run([compiler, "-O3", "-march=native", "-o", program, source, "-lm"], check=True)
+            for _ in range(3):
+                text = subprocess.run(["taskset", "-c", "0", program], capture_output=True, text=True, check=True).stdout
+                limit = max(limit, float(text.split("core")[1].split()[0]))
+            self.add("pairs", "limits/pairs.c", {"pairs_per_s": limit})
+        for n, d, mask in ((4096, 2, "causal"), (4096, 2, "full"), (4096, 3, "causal"), (4096, 3, "full"), (200, 2, "causal")):
+            row = worker(what="pairs", n=n, d=d, mask=mask, cores=1, repeats=20 * self.repeats)
+            if limit and "pairs_per_s" in row:
+                row["ratio"] = row["pairs_per_s"] / limit
+            self.add("pairs", f"tokenflock n={n} d={d} {mask}", row)
+
+    def dimensions(self) -> None:
+        """One evaluation for d = 64 and 512 beside jitted jax."""
+        print("one velocity, n=1000", flush=True)
+        for cores in (1, 2):
+            for d in (64, 512):
+                for mask in ("full", "causal"):
+                    order = {"what": "velocity", "n": 1000, "d": d, "mask": mask, "cores": cores, "repeats": 4 * self.repeats}
+                    ours, jax = worker(peer="tokenflock", **order), worker(peer="jax", **order)
+                    group = f"d={d} {mask} {cores} core(s)"
+                    self.add(group, f"tokenflock {group}", ours)
+                    if "best_s" in jax:
+                        jax["ratio"] = jax["best_s"] / ours["best_s"]
+                    self.add(group, f"jax jit {group}", jax, "ratio: jax / tokenflock")
+
+    def first(self) -> None:
+        """The first call with an empty cache, and in a later process."""
+        print("first call (import and compile included)", flush=True)
+        models = {
+            "causal d=2": {"dim": 2, "beta": 9.0},
+            "full d=3": {"dim": 3, "mask": "full"},
+            "general d=5": {"dim": 5},
+            "rescaled d=3": {"dim": 3, "space": "rescaled"},
+        }
+        for name, model in models.items():
+            cache = {"NUMBA_CACHE_DIR": tempfile.mkdtemp(dir=self.folder)}
+            self.add("first", f"{name}, after install", worker(what="first", model=model, cores=2, env=cache))
+            self.add("first", f"{name}, later", worker(what="first", model=model, cores=2, env=cache))
+
+
+def machine() -> dict:
+    """What this ran on."""
+    cpu = next((x.split(":")[1].strip() for x in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in x), "")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE, check=False)
+    names = ("tokenflock", "numpy", "numba", "scipy", "jax", "diffrax", "torch", "torchdiffeq")
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "commit": commit.stdout.strip(),
+        "versions": found,
+    }
+
+
+def main() -> None:
+    """All groups, or those of --only."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repeats")
+    parser.add_argument("--only", choices=["pairs", "single", "ensemble", "full", "dimensions", "first"], action="append")
+    options = parser.parse_args()
+    bench = Bench(repeats=5 if options.quick else 15)
+    peers = ["tokenflock", "diffrax Tsit5", "scipy RK45", "scipy DOP853", "torchdiffeq dopri5"]
+    many = ["tokenflock", "diffrax Tsit5", "diffrax Tsit5 vmap", "scipy RK45"]
+    groups = {
+        "pairs": bench.pairs,
+        "single": lambda: [bench.solves("single", cores, peers) for cores in (1, 2)],
+        "ensemble": lambda: [bench.solves("ensemble", cores, many, runs=64) for cores in (1, 2)],
+        "full": lambda: [bench.solves("full", cores, peers) for cores in (1, 2)],
+        "dimensions": bench.dimensions,
+        "first": bench.first,
+    }
+    about = machine()
+    print(json.dumps(about), flush=True)
+    for name, group in groups.items():
+        if not options.only or name in options.only:
+            group()
+    target = HERE / "results" / f"{datetime.date.today():%Y-%m-%d}-cpu.json"
+    target.parent.mkdir(exist_ok=True)
+    command = "python benchmarks/run.py" + "".join(f" {a}" for a in sys.argv[1:])
+    target.write_text(json.dumps({"command": command, "machine": about, "rows": bench.rows}, indent=1) + "\n")
+    print(f"wrote {target.relative_to(HERE.parent)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""One measurement in a process of its own: python benchmarks/worker.py '{"what": ..., "cores": ...}' prints one JSON line.
+
+A process of its own, because the number of threads of jax, torch and BLAS is fixed when they are imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+ORDER = json.loads(sys.argv[1])
+CORES = int(ORDER["cores"])
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "TOKENFLOCK_THREADS"):
+    os.environ[name] = str(CORES)
+if CORES == 1:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+
+import numpy as np  # noqa: E402
+from peers import PEERS  # noqa: E402
+from work import WORKS, Work  # noqa: E402
+
+
+def timed(call, repeats: int) -> tuple[float, float]:
+    """First call, and the best of the following."""
+    began = time.perf_counter()
+    call()
+    first = time.perf_counter() - began
+    best = first
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - began)
+    return first, best
+
+
+def solve(order: dict) -> dict:
+    """A whole run or ensemble; the largest error over all recorded times if a reference file is named."""
+    work = WORKS[order["work"]]
+    work = Work(**{**work.__dict__, "rtol": order.get("rtol", work.rtol), "runs": order.get("runs", work.runs)})
+    starts = work.starts
+    run = PEERS[order["peer"]](work)
+    first, best = timed(lambda: run(starts), order["repeats"])
+    row = {"first_s": first, "best_s": best}
+    if order.get("reference"):
+        error = np.linalg.norm(run(starts) - np.load(order["reference"]), axis=-1).max(axis=(1, 2))
+        row |= {"worst_error": float(error.max()), "median_error": float(np.median(error))}
+    return row
+
+
+def reference(order: dict) -> dict:
+    """The same work at rtol 1e-12, saved."""
+    work = WORKS[order["work"]]
+    tight = Work(**{**work.__dict__, "rtol": 1e-12, "atol": 1e-13, "runs": order.get("runs", work.runs)})
+    np.save(order["file"], PEERS["tokenflock"](tight)(tight.starts))
+    return {}
+
+
+def evaluation(model, x, wide: bool):
+    """A function of nothing that evaluates the velocity once, with the kernels of a run and all arrays in place."""
+    from tokenflock.engine import cpu
+
+    terms = cpu.lay_out(model, len(x), "float64")
+    work, y = cpu.scratch(model, terms, "float64"), cpu.state_of(model, x, "float64")
+    out, function = np.zeros_like(y), cpu._velocity_kernel(model)
+    sums = cpu._sums(cpu.kernel_for(model), wide, "float64")
+    cpu._blas().limit(limits=1)
+    return lambda: function(sums, terms, work, y, 0.0, 0, out)
+
+
+def velocity(order: dict) -> dict:
+    """One evaluation in high dimension, against jitted jax."""
+    import tokenflock as flock
+
+    n, d, mask = order["n"], order["d"], order["mask"]
+    x = flock.uniform(n_tokens=n, dim=d, seed=0)
+    if order["peer"] == "tokenflock":
+        call = evaluation(flock.Model(dim=d, beta=1.0, mask=mask), x, wide=CORES > 1)
+    else:
+        import jax
+        import jax.numpy as jnp
+
+        jax.config.update("jax_enable_x64", True)
+        seen = jnp.tril(jnp.ones((n, n), dtype=bool))
+
+        @jax.jit
+        def field(x):
+            s = x @ x.T
+            if mask == "causal":
+                s = jnp.where(seen, s, -jnp.inf)
+            v = jax.nn.softmax(s, axis=1) @ x
+            return v - jnp.sum(x * v, axis=1, keepdims=True) * x
+
+        on_device = jnp.asarray(x)
+        call = lambda: field(on_device).block_until_ready()  # noqa: E731
+    first, best = timed(call, order["repeats"])
+    return {"first_s": first, "best_s": best}
+
+
+def pairs(order: dict) -> dict:
+    """Exact pairs a second on one core."""
+    import tokenflock as flock
+
+    n, causal = order["n"], order["mask"] == "causal"
+    x = flock.uniform(n_tokens=n, dim=order["d"], seed=0)
+    call = evaluation(flock.Model(dim=order["d"], beta=64.0, mask=order["mask"]), x, wide=False)
+    first, best = timed(call, order["repeats"])
+    return {"first_s": first, "best_s": best, "pairs_per_s": (n * (n + 1) / 2 if causal else n * n) / best}
+
+
+def first_call(order: dict) -> dict:
+    """Import and first simulate in a fresh process, with the kernels' cache empty or filled."""
+    began = time.perf_counter()
+    import tokenflock as flock
+
+    model = flock.Model(**order["model"])
+    flock.simulate(model, flock.uniform(n_tokens=50, dim=model.dim, seed=0), 1.0, progress=False)
+    return {"best_s": time.perf_counter() - began}
+
+
+WHATS = {"solve": solve, "reference": reference, "velocity": velocity, "pairs": pairs, "first": first_call}
+
+if __name__ == "__main__":
+    print(json.dumps(WHATS[ORDER["what"]](ORDER)))

@@ -1,0 +1,231 @@
+"""Drawing tokens on matplotlib Axes that the caller made. No run is started here, and matplotlib is imported late.
+
+with plot.style(): around the making AND the saving of a figure; `save` does the second by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tokenflock.errors import bad, unknown
+from tokenflock.geometry import Array, angle
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Okabe and Ito's colours, told apart by colour-blind readers and in print.
+COLOURS = {
+    "black": "#000000",
+    "orange": "#e69f00",
+    "sky": "#56b4e9",
+    "green": "#009e73",
+    "yellow": "#f0e442",
+    "blue": "#0072b2",
+    "red": "#d55e00",
+    "purple": "#cc79a7",
+    "grey": "#8c8c8c",
+}
+STRONG, ORDINARY = COLOURS["red"], COLOURS["black"]
+INDEX_COLOURS = "viridis"  # even steps of lightness, safe for colour-blind readers
+COLUMN, PAGE = 3.5, 7.2  # inches: one and two columns of a journal
+FORMATS = ("pdf", "svg", "png")
+DPI = 200
+
+_SETTINGS: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Liberation Sans", "Arial", "Helvetica", "DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.unicode_minus": True,
+    "mathtext.fontset": "dejavusans",
+    "lines.linewidth": 1.0,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "pdf.fonttype": 42,  # letters stay letters: editable and searchable
+    "svg.fonttype": "path",  # a report must look the same where the font is missing
+    "svg.hashsalt": "tokenflock",  # the same figure is the same file
+}
+
+
+@contextmanager
+def style(**settings: Any) -> Iterator[None]:
+    """The look of a journal's figure while the block lasts; settings are further rcParams."""
+    import matplotlib as mpl
+    from cycler import cycler
+
+    order = ("blue", "red", "green", "orange", "purple", "sky", "black")
+    look: Any = {**_SETTINGS, "axes.prop_cycle": cycler(color=[COLOURS[name] for name in order]), **settings}
+    with mpl.rc_context(look):
+        yield
+
+
+def save(figure: Figure, folder: str | Path, stem: str, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write the figure in every format; without dates, so that the same figure gives the same bytes."""
+    for name in formats:
+        if name not in FORMATS:
+            raise unknown("format", name, FORMATS)
+    paths = [Path(folder) / f"{stem}.{name}" for name in formats]
+    undated = {"pdf": {"CreationDate": None, "ModDate": None}, "svg": {"Date": None}, "png": {}}
+    with style():
+        for path, name in zip(paths, formats, strict=True):
+            figure.savefig(path, dpi=DPI, metadata=undated[name])
+    return paths
+
+
+def circle_snapshot(
+    ax: Axes,
+    x: ArrayLike,
+    strong: Iterable[int] = (),
+    ordinary: Iterable[int] = (),
+    *,
+    title: str | None = None,
+    colours: ArrayLike | None = None,
+    size: float = 3.2,
+    spacing: float = 0.034,
+) -> None:
+    """Tokens x (n, 2) on the unit circle, with strong centers in red and Renyi centers in black.
+
+    Tokens that would cover each other are stacked towards the middle, at their true angles and in their order: the
+    length of a stack is the size of a cluster, `spacing` a token. Centers stand on the circle and are stacked
+    outwards: two on each other have merged. colours: a number for every token, its index if left out.
+    """
+    angles = angle(_plane(x))
+    strong, ordinary = [int(k) for k in strong], [int(k) for k in ordinary]
+    turn = np.linspace(0, 2 * np.pi, 361)
+    ax.plot(np.cos(turn), np.sin(turn), color=COLOURS["grey"], lw=0.6, zorder=1)
+    shade = np.arange(len(angles)) if colours is None else np.asarray(colours)
+    level = _stacked(angles, 0.04)
+    depth = 0.94 - level * min(spacing, 0.9 / max(1, level.max()))  # the longest stack still ends before the middle
+    ax.scatter(depth * np.cos(angles), depth * np.sin(angles), c=shade, cmap=INDEX_COLOURS, s=size, lw=0, zorder=2)
+    chosen = np.array([*strong, *(k for k in ordinary if k not in set(strong))], dtype=int)  # strong ones lowest
+    height = 1 + 0.125 * _stacked(angles[chosen], 0.1)
+    for k, token in enumerate(chosen):
+        where = height[k] * np.cos(angles[token]), height[k] * np.sin(angles[token])
+        ax.scatter(*where, **center_marker(token in set(strong), 8 * size), zorder=3 + k)
+    ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    if title is not None:
+        ax.set_title(title, pad=2)
+
+
+def center_marker(strong: bool, size: float) -> dict[str, Any]:
+    """How a center is drawn, for `scatter` and for legends: a red disc with a black rim, or a black disc."""
+    return {
+        "s": size,
+        "color": STRONG if strong else ORDINARY,
+        "edgecolors": ORDINARY,
+        "linewidths": 0.7,
+        "marker": "o",
+    }
+
+
+def center_legend(figure: Figure, where: tuple[float, float], columns: int = 3) -> None:
+    """What the discs mean, in one line around the point `where` of the figure."""
+    from matplotlib.lines import Line2D
+
+    def disc(label: str, size: float, face: Any, rim: str) -> Line2D:
+        look: Any = {"markersize": size, "markerfacecolor": face, "markeredgecolor": rim, "markeredgewidth": 0.7}
+        return Line2D([], [], marker="o", ls="", label=label, **look)
+
+    handles = [
+        disc("token", 2.6, _shades(3)[1], "none"),
+        disc("Rényi center", 5.2, ORDINARY, ORDINARY),
+        disc("strong Rényi center", 5.2, STRONG, ORDINARY),
+    ]
+    figure.legend(handles=handles, loc="center", bbox_to_anchor=where, ncols=columns, handletextpad=0.2)
+
+
+def index_bar(ax: Axes, n_tokens: int) -> None:
+    """The colours of the tokens, first to last, as a bar that fills the Axes."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    bar = ax.figure.colorbar(ScalarMappable(Normalize(1, n_tokens), INDEX_COLOURS), cax=ax, ticks=[1, n_tokens])
+    bar.set_label("token index", labelpad=-6)
+    bar.outline.set_linewidth(0.4)
+
+
+def letters(figure: Figure, where: dict[str, tuple[float, float]]) -> None:
+    """Bold letters that name the panels, at points of the figure."""
+    for letter, (left, top) in where.items():
+        figure.text(left, top, letter, fontweight="bold", fontsize=10, va="center")
+
+
+def angle_paths(
+    ax: Axes,
+    times: ArrayLike,
+    x: ArrayLike,
+    strong: Iterable[int] = (),
+    ordinary: Iterable[int] = (),
+    *,
+    colours: ArrayLike | None = None,
+    width: float = 0.4,
+) -> None:
+    """The angle of every token of x (time, n, 2) against time, unwrapped: a token that passes +-pi goes on beyond.
+
+    The strip from -pi to pi is shown, and what leaves it on one side comes in on the other.
+    """
+    t, path = np.asarray(times, dtype=float), np.unwrap(angle(_plane(x, frames=True)), axis=0)
+    if t.shape != path.shape[:1]:
+        raise bad("times.shape", t.shape, f"({len(path)},), one time for every frame of x")
+    strong, ordinary = {int(k) for k in strong}, {int(k) for k in ordinary}
+    shade = _shades(len(path.T) if colours is None else np.asarray(colours))
+    centers = sorted(strong | ordinary)
+    plain = [k for k in range(path.shape[1]) if k not in strong | ordinary]
+    for k in [*plain, *centers]:
+        look: dict[str, Any] = {"color": shade[k], "lw": width, "alpha": 0.7, "zorder": 2}
+        if k in strong or k in ordinary:
+            look = {"color": STRONG if k in strong else ORDINARY, "lw": 1.4, "zorder": 4 if k in strong else 3}
+        for turns in _turns(path[:, k]):
+            ax.plot(t, path[:, k] + 2 * np.pi * turns, solid_capstyle="round", **look)
+    ax.set(xlim=(t[0], t[-1]), ylim=(-np.pi, np.pi))
+    ax.set_yticks(np.pi * np.array([-1, -0.5, 0, 0.5, 1]), [r"$-\pi$", r"$-\pi/2$", "0", r"$\pi/2$", r"$\pi$"])
+
+
+def _turns(path: Array) -> list[int]:
+    """Whole turns to add so that every part of the path shows in [-pi, pi]."""
+    low, high = (round(float(v) / (2 * np.pi)) for v in (path.min(), path.max()))
+    return [-k for k in range(low, high + 1)]
+
+
+def _shades(of: int | Array) -> Array:
+    from matplotlib import colormaps
+
+    values = np.arange(of) if isinstance(of, int) else of
+    span = np.ptp(values) or 1
+    return colormaps[INDEX_COLOURS]((values - values.min()) / span)
+
+
+def _stacked(angles: Array, width: float) -> Array:
+    """The level of every token, in their order: the lowest on which nothing within width of its angle stands yet."""
+    level = np.zeros(len(angles), dtype=int)
+    for k in range(1, len(angles)):
+        apart = np.abs((angles[:k] - angles[k] + np.pi) % (2 * np.pi) - np.pi)
+        taken = np.unique(level[:k][apart < width])
+        level[k] = np.argmin(np.append(taken == np.arange(len(taken)), False))
+    return level
+
+
+def _plane(x: ArrayLike, frames: bool = False) -> Array:
+    array = np.asarray(x, dtype=float)
+    if array.ndim != 2 + frames or array.shape[-1] != 2 or not np.isfinite(array).all():
+        wanted = "(time, n, 2)" if frames else "(n, 2)"
+        raise bad("x.shape", array.shape, f"{wanted}, finite", "These pictures are of the circle: dim = 2.")
+    return array

@@ -1,0 +1,228 @@
+"""Running many runs: spread over the cores, with progress, and with nothing lost when someone presses Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tokenflock.engine.contract import Engine, Outcome, Stepper, Task
+from tokenflock.errors import bad
+from tokenflock.geometry import Array
+
+PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
+PAIR_S = 1.5e-9  # about one pair of tokens
+WIDE_FROM = 60_000  # pairs an evaluation from which one run is worth spreading over the cores
+CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
+BAR_AFTER_S = 2.0
+
+
+@dataclass
+class Record:
+    """What one run left behind."""
+
+    frames: np.ndarray | None
+    reduced: dict[str, np.ndarray] = field(default_factory=dict)
+    filled: int = 0
+    t: float = 0.0
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    outcome: Outcome = Outcome.INTERRUPTED
+
+
+def threads() -> int:
+    """Cores to use: TOKENFLOCK_THREADS, or all that this process may run on."""
+    given = os.environ.get("TOKENFLOCK_THREADS")
+    if given is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not given.isdigit() or int(given) < 1:
+        raise bad("TOKENFLOCK_THREADS", given, "an integer >= 1", "Unset it to use all cores.")
+    return int(given)
+
+
+class Runner:
+    """One call of simulate under way."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        task: Task,
+        times: Array,
+        reducers: dict[str, Callable[[Array], Any]],
+        positions: bool,
+        progress: bool | Callable[[float], None] | None,
+    ) -> None:
+        self.engine, self.task, self.times = engine, task, times
+        self.reducers, self.positions = reducers, positions
+        self.progress = Progress(progress, task.t_end)
+        self.stop = np.zeros(1, dtype=np.uint8)
+
+    def run(self, starts: Array) -> list[Record]:
+        """All runs (runs, n, d), in order."""
+        runs, n, d = starts.shape
+        columns = d + self.task.model.has_radius
+        space = None
+        if self.positions:
+            space = np.empty((runs, len(self.times), n, columns), dtype=self.task.dtype)
+        records = [Record(None if space is None else space[r]) for r in range(runs)]
+        self.progress.begin(runs)
+        cores = threads()
+        # Runs go side by side, one a core; if there are fewer than cores, one after the other over all cores.
+        beside = cores if runs >= cores else 1
+        wide = beside == 1 and cores > 1 and self._pairs(n) >= WIDE_FROM
+        try:
+            if beside == 1:
+                for r in range(runs):
+                    self._one(records[r], starts[r], r, wide)
+            else:
+                self._beside(records, starts, beside)
+        except KeyboardInterrupt:
+            self.stop[0] = 1
+        finally:
+            self.progress.end()
+        return records
+
+    def _beside(self, records: list[Record], starts: Array, cores: int) -> None:
+        pool = ThreadPoolExecutor(cores)
+        pending: set[Future[None]] = set()
+        try:
+            pending = {pool.submit(self._one, records[r], starts[r], r, False) for r in range(len(records))}
+            while pending:
+                done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+        except BaseException:
+            self.stop[0] = 1
+            for future in pending:
+                future.cancel()
+            raise
+        finally:
+            pool.shutdown(wait=True)
+
+    def _pairs(self, n: int) -> float:
+        half = 0.5 if self.task.model.mask == "causal" else 1.0
+        return half * n * n * self.task.model.n_heads
+
+    def _one(self, record: Record, start: Array, r: int, wide: bool) -> None:
+        """Advance one run to its end, filling its record as it goes: an interruption leaves what is there."""
+        if self.stop[0]:
+            self._fill_missing(record, len(start))
+            return
+        stepper = self.engine.begin(self.task, start, run=r, wide=wide, stop=self.stop)
+        patience = max(1, int(PATIENCE_S / (PAIR_S * (self._pairs(len(start)) + 100) * (1 + self.task.model.dim / 8))))
+        try:
+            self._advance(record, stepper, start, patience, r)
+        except KeyboardInterrupt:
+            record.outcome = Outcome.INTERRUPTED
+            raise
+        finally:
+            record.t, record.steps = stepper.t, stepper.steps
+            record.rejected, record.evaluations = stepper.rejected, stepper.evaluations
+            self._fill_missing(record, len(start))
+            self.progress.finish(r)
+
+    def _advance(self, record: Record, stepper: Stepper, start: Array, patience: int, r: int) -> None:
+        total, columns = len(self.times), start.shape[1] + self.task.model.has_radius
+        frame_bytes = len(start) * columns * np.dtype(self.task.dtype).itemsize
+        chunk = total if self.positions else max(1, min(total, CHUNK_BYTES // frame_bytes))
+        buffer = None if self.positions else np.empty((chunk, len(start), columns), dtype=self.task.dtype)
+        while record.filled < total:
+            first = record.filled
+            size = min(chunk, total - first)
+            frames = record.frames[first : first + size] if record.frames is not None else buffer
+            assert frames is not None
+            got = 0
+            while got < size and stepper.outcome is None:
+                new = stepper.advance(self.times[first + got : first + size], frames[got:size], patience)
+                self._reduce(record, frames[got : got + new], first + got)
+                got += new
+                record.filled = first + got
+                self.progress.show(r, stepper.t)
+            if got < size:
+                record.outcome = stepper.outcome or Outcome.INTERRUPTED
+                return
+            if stepper.outcome is Outcome.COLLAPSED:
+                for k in range(record.filled, total):
+                    frame = frames[size - 1 : size]
+                    if record.frames is not None:
+                        record.frames[k] = frame[0]
+                    self._reduce(record, frame, k)
+                record.filled = total
+        record.outcome = Outcome.COLLAPSED if stepper.outcome is Outcome.COLLAPSED else Outcome.DONE
+
+    def _reduce(self, record: Record, frames: Array, first: int) -> None:
+        d = self.task.model.dim
+        for name, function in self.reducers.items():
+            for k, frame in enumerate(frames, start=first):
+                value = np.asarray(function(frame[:, :d]))
+                if name not in record.reduced:
+                    record.reduced[name] = np.full((len(self.times), *value.shape), np.nan)
+                record.reduced[name][k] = value
+
+    def _fill_missing(self, record: Record, n: int) -> None:
+        if record.frames is not None:
+            record.frames[record.filled :] = np.nan
+        for name in self.reducers:
+            record.reduced.setdefault(name, np.full(len(self.times), np.nan))
+
+
+class Progress:
+    """How far the runs are: a bar on a terminal, a function of the fraction, or nothing."""
+
+    def __init__(self, wanted: bool | Callable[[float], None] | None, t_end: float) -> None:
+        self._t_end, self._lock = t_end, threading.Lock()
+        self._tell = wanted if callable(wanted) else None
+        self._bar_wanted = sys.stderr.isatty() if wanted is None else bool(wanted) and self._tell is None
+        self._bar: Any = None
+        self._task: Any = None
+        self._done = np.zeros(0)
+        self._began = self._shown = 0.0
+
+    def begin(self, runs: int) -> None:
+        """Start the clock."""
+        self._done = np.zeros(runs)
+        self._began = time.monotonic()
+
+    def finish(self, r: int) -> None:
+        """Run r has ended."""
+        self.show(r, self._t_end)
+
+    def show(self, r: int, t: float) -> None:
+        """Run r has reached t."""
+        self._done[r] = max(self._done[r], min(1.0, t / self._t_end))
+        now = time.monotonic()
+        if now - self._shown < 0.1 or not (self._tell or self._bar_wanted):
+            return
+        with self._lock:
+            self._shown = now
+            fraction = float(self._done.mean())
+            if self._tell:
+                self._tell(fraction)
+            elif self._bar or now - self._began > BAR_AFTER_S:
+                self._draw(fraction)
+
+    def _draw(self, fraction: float) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("simulate"), BarColumn(), TextColumn("{task.percentage:3.0f}%"), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("simulate", total=1.0)
+        self._bar.update(self._task, completed=fraction)
+
+    def end(self) -> None:
+        """Take the bar away; tell a function that all is done."""
+        if self._bar is not None:
+            self._bar.stop()
+        if self._tell:
+            self._tell(float(self._done.mean()) if self._done.size else 1.0)

@@ -1,0 +1,251 @@
+"""The strict run.toml. The flags of the command line build the same dictionary, so there is one way to a run.
+
+    [model]                       # keywords of flock.Model
+    dim = 2
+    beta = 64.0                                          # inf is hardmax
+    mask = {window = 16, causal = true}                  # or "causal", "full", "window:16"
+    value = {family = "diagonal", values = [1.0, 0.5]}   # or "diag:1,0.5", rows of numbers, {file = "v.npy"}
+    query = ["ginibre:1", "ginibre:2"]                   # a list of matrices: one for each head
+    bias = {slope = 0.1}
+    layer_norm = {kind = "mix", switch = 2.0}            # or "pre", "mix:2"
+    feedforward = {w = [[1.0, 0.0], [0.0, 1.0]], activation = "tanh"}
+    frozen = {tokens = [[1.0, 0.0]], weights = [2.0]}
+
+    [start]                       # keywords of a function of tokenflock.start; or only file = "x.npy" or array = [[..]]
+    kind = "uniform"
+    n_tokens = 200
+    seed = 0
+    runs = 10                     # left out: a single run
+
+    [simulate]                    # keywords of flock.simulate
+    t_end = 150.0
+    times = "log:0.01:200"        # 0 and 200 times in equal ratios from 0.01 to t_end; or a number of times, or a list
+
+Files are looked for beside the run.toml. A name may carry its keywords in a string, as in "cap:angle=0.3": what has no
+key= belongs to the first keyword of its own ("ginibre:7" has seed 7, "diag:1,0.5" these values).
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tokenflock.errors import FileError, SpecError, TokenflockError, bad, clash, unknown
+from tokenflock.geometry import Array
+from tokenflock.model import Model
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
+from tokenflock.rules import MASKS
+from tokenflock.start import STARTS
+from tokenflock.theory import scalar
+from tokenflock.weights import FAMILIES, PAPER_B
+
+SECTIONS = ("model", "start", "simulate")
+SIMULATE = ("t_end", "times", "scheme", "rtol", "atol", "dt", "engine", "dtype", "seed")
+NUMBERS = ("beta", "noise", "t_end", "rtol", "atol", "dt")
+TEXTS = ("normaliser", "space", "scheme", "engine", "dtype")
+LISTS = ("values", "eigenvalues", "center")  # keywords that stay a list with one number in it
+SIZES = ("n_tokens", "dim")  # never what a bare number in "name:number" means
+PARTS = {"bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
+ARRAYS = ("w", "a", "b", "tokens", "weights")  # of the parts
+
+
+def read(path: Path) -> tuple[Model, Array, dict[str, Any]]:
+    """A run.toml as what flock.simulate takes: the model, the start, and the keywords."""
+    if path.suffix in (".zarr", ".nc"):
+        raise FileError(f"{str(path)!r} is a saved run, not a run.toml. Repeat it with --again {path}")
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"{str(path)!r} cannot be read: {error.strerror}. Give the name of a run.toml.") from error
+    except ValueError as error:  # not TOML, or not even text
+        raise SpecError(f"{str(path)!r} is not valid TOML: {error}. `tokenflock simulate --help` shows one.") from error
+    return build(raw, path.parent)
+
+
+def build(raw: Mapping[str, Any], folder: Path = Path()) -> tuple[Model, Array, dict[str, Any]]:
+    """The model, the start and the keywords of simulate; unknown keys are refused. folder: where files are."""
+    _known("section", raw, SECTIONS)
+    for name in SECTIONS:
+        if not isinstance(raw.get(name), Mapping):
+            raise SpecError(f"the section [{name}] is missing. A run needs {', '.join(f'[{s}]' for s in SECTIONS)}.")
+        for key in raw[name].keys() & {*NUMBERS, *TEXTS}:
+            wanted, words = (int | float, "a number") if key in NUMBERS else (str, "a name in quotes")
+            if isinstance(raw[name][key], bool) or not isinstance(raw[name][key], wanted):
+                raise bad(f"[{name}] {key}", raw[name][key], words)
+    model = _model(raw["model"], folder)
+    return model, _start(raw["start"], model.dim, folder), _keywords(raw["simulate"])
+
+
+def _known(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
+    names = list(known)
+    for key in given:
+        if key not in names:
+            raise unknown(kind, key, names)
+
+
+def _call(what: str, function: Callable[..., Any], given: Mapping[str, Any], **filled: Any) -> Any:
+    """function(**given), each keyword checked by name. filled: what the function is told from elsewhere."""
+    parameters = inspect.signature(function).parameters
+    takes = [p for p in parameters if p not in filled]
+    _known(f"key of {what}", given, takes)
+    arguments = {name: value for name, value in filled.items() if name in parameters} | dict(given)
+    absent = [n for n, p in parameters.items() if p.default is p.empty and n not in arguments]
+    if absent:
+        raise SpecError(f"{what} lacks {' and '.join(absent)}. It takes: {', '.join(takes)}.")
+    try:
+        return function(**arguments)
+    except TokenflockError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise bad(what, dict(given), f"values of the right types ({error})") from error
+
+
+def _split(text: str, first: str) -> dict[str, Any]:
+    """`1,0.5` or `key=1,other=2`: keywords and values; what comes before any key= belongs to `first`."""
+    found: dict[str, list[Any]] = {}
+    key = first
+    for item in text.split(","):
+        left, equals, right = (part.strip() for part in item.partition("="))
+        key = left if equals else key
+        found.setdefault(key, []).append(plain(right if equals else left))
+    return {name: values if len(values) > 1 or name in LISTS else values[0] for name, values in found.items()}
+
+
+def plain(text: str) -> Any:
+    """A word of the command line as the number, the true or the false that it looks like, else as it is."""
+    for kind in (int, float, {"true": True, "false": False}.__getitem__):
+        try:
+            return kind(text)
+        except (ValueError, KeyError):
+            continue
+    return text
+
+
+def _named(what: str, table: Mapping[str, Any], key: str, functions: Mapping[str, Any], **filled: Any) -> Any:
+    """Call the function that table[key] names, as `name` or `name:keywords`, with the rest of the table."""
+    if not isinstance(table.get(key), str):
+        raise bad(what, table.get(key), f"a name in quotes, one of {', '.join(functions)}")
+    name, colon, words = table[key].partition(":")
+    if name not in functions:
+        raise unknown(what, name, functions)
+    own = [p for p in inspect.signature(functions[name]).parameters if p not in SIZES]
+    if colon and not own:
+        raise bad(what, table[key], f"{name!r} without a colon", "It has nothing to set.")
+    said = _split(words, own[0]) if colon else {}
+    rest = {k: v for k, v in table.items() if k != key}
+    for twice in said.keys() & rest.keys():
+        raise clash(f"{what} {table[key]!r}", f"{twice} = {rest[twice]!r}", f"Say {twice} once.")
+    return _call(f"{what} {name!r}", functions[name], said | rest, **filled)
+
+
+def _file(name: str, file: Any, folder: Path) -> Array:
+    path = folder / str(file)
+    try:
+        array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise FileError(f"{name}: {str(path)!r} cannot be read as .npy: {error}. Make it with numpy.save.") from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
+        raise FileError(f"{name}: {str(path)!r} does not hold one array of real numbers. Make it with numpy.save.")
+    return array
+
+
+def _numbers(name: str, given: Any) -> Array:
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise bad(name, given, "rows of numbers of equal length") from error
+
+
+MATRICES: dict[str, Any] = {"diag": FAMILIES["diagonal"], **FAMILIES}
+MATRICES |= {name: partial(_numbers, name, matrix) for name, matrix in PAPER_B.items()}
+
+
+def _matrix(name: str, given: Any, dim: int, folder: Path) -> Array:
+    """Rows of numbers, a family as a table or a string, a .npy file, or a list of such with one for each head."""
+    if isinstance(given, list) and any(isinstance(head, str | Mapping) for head in given):
+        heads = [_matrix(f"{name}[{k}]", head, dim, folder) for k, head in enumerate(given)]
+        if len({head.shape for head in heads}) > 1:
+            raise bad(name, [head.shape for head in heads], "heads of one shape")
+        return np.stack(heads)
+    if isinstance(given, str):
+        given = {"file" if given.endswith(".npy") else "family": given}
+    if not isinstance(given, Mapping):
+        return _numbers(name, given)
+    if "file" in given:
+        _known(f"key of {name} with a file", given, ["file"])
+        return _file(name, given["file"], folder)
+    return _named(f"{name} family", given, "family", MATRICES, dim=dim)
+
+
+def _mask(given: Any) -> str | Window:
+    if given in MASKS:
+        return given
+    if isinstance(given, str) and given.startswith("window:"):
+        given = _split(given[7:], "window")
+    if not isinstance(given, Mapping):
+        raise unknown("mask", given, [*MASKS, "window:W"])
+    _known("key of mask", given, ("window", "causal"))
+    if not isinstance(given.get("causal", True), bool):
+        raise bad("mask causal", given["causal"], "true or false")
+    return _call("mask", Window, {"width" if key == "window" else key: value for key, value in given.items()})
+
+
+def _layer_norm(given: Any) -> LayerNorm:
+    if isinstance(given, str):
+        kind, colon, words = given.partition(":")
+        given = {"kind": kind} | (_split(words, "switch") if colon else {})
+    return _call("layer_norm", LayerNorm, given if isinstance(given, Mapping) else {"kind": given})
+
+
+def _model(table: Mapping[str, Any], folder: Path) -> Model:
+    given = dict(table)
+    dim = given.get("dim", 0)
+    if isinstance(dim, bool) or not isinstance(dim, int) or dim < 1:
+        raise bad("[model] dim", given.get("dim"), "an integer >= 1", "Every model needs its dimension: dim = 2.")
+    for name in given.keys() & {"query", "key", "value"}:
+        given[name] = _matrix(name, given[name], dim, folder)
+    for name in given.keys() & PARTS.keys():
+        if not isinstance(given[name], Mapping):
+            raise bad(name, given[name], f"a table of {', '.join(inspect.signature(PARTS[name]).parameters)}")
+        fields = {k: _matrix(f"{name}.{k}", v, dim, folder) if k in ARRAYS else v for k, v in given[name].items()}
+        given[name] = _call(name, PARTS[name], fields)
+    for name, made in (("mask", _mask), ("layer_norm", _layer_norm)):
+        if name in given:
+            given[name] = made(given[name])
+    return _call("[model]", Model, given)
+
+
+def _start(table: Mapping[str, Any], dim: int, folder: Path) -> Array:
+    source = next((key for key in ("file", "array") if key in table), None)
+    if source is None:
+        return _named("start", {"kind": "uniform"} | dict(table), "kind", STARTS, dim=dim)
+    if others := [key for key in table if key != source]:
+        raise clash(f"[start] {source}", " and ".join(others), "It holds the tokens: leave the others out.")
+    return _file("start", table["file"], folder) if source == "file" else _numbers("start", table["array"])
+
+
+def _keywords(table: Mapping[str, Any]) -> dict[str, Any]:
+    _known("key of [simulate]", table, SIMULATE)
+    if "t_end" not in table:
+        raise SpecError("[simulate] lacks t_end, the end of time. Give for example t_end = 150.0.")
+    t_end = scalar("t_end", table["t_end"], "a finite number > 0", lambda t: t > 0)
+    return dict(table) | ({"times": _times(table["times"], t_end)} if "times" in table else {})
+
+
+def _times(given: Any, t_end: float) -> Array:
+    if isinstance(given, list):
+        return _numbers("times", given)
+    match [plain(part) for part in str(given).split(":")]:
+        case [int(n)] if n >= 2:
+            return np.linspace(0.0, t_end, n)
+        case ["log", int(first) | float(first), int(n)] if 0 < first < t_end and n >= 2:
+            return np.concatenate([[0.0], np.geomspace(first, t_end, n)])
+    allowed = f"a number of times >= 2, a list, or log:FIRST:N with 0 < FIRST < {t_end:g}"
+    raise bad("times", given, allowed, "For example log:0.01:200.")

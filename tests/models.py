@@ -1,0 +1,209 @@
+"""Every option of a Model, and the pairings that share code. Tests that must hold for all models run over this list."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tokenflock import start
+from tokenflock.model import Model, form_at, logits, pulls
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
+from tokenflock.weights import ginibre, jordan, paranormal, plane_rotation
+
+
+class Named(NamedTuple):
+    """A model and the words for it."""
+
+    name: str
+    model: Model
+
+    def __str__(self):
+        return self.name
+
+
+def _matrices(d, seed=0):
+    return {"query": ginibre(d, seed), "key": ginibre(d, seed + 1), "value": ginibre(d, seed + 2)}
+
+
+def _heads(d, heads, seed=0):
+    return {
+        name: np.stack([ginibre(d, seed + 10 * k + h) for h in range(heads)])
+        for k, name in enumerate(("query", "key", "value"))
+    }
+
+
+def _wide_feedforward(d, activation, hidden=7):
+    draw = np.random.default_rng(5).standard_normal
+    return FeedForward(draw((d, hidden)) / hidden, draw((hidden, d)), draw(hidden), activation)
+
+
+def _frozen(d, m=3):
+    return Frozen(start.uniform(m, d, seed=40), np.array([1.0, 2.5, 4.0])[:m])
+
+
+def _sphere():
+    """Masks, normalisers, forms, values and beta on the sphere, in the dimensions that have kernels of their own."""
+    rectangular = {
+        "query": np.random.default_rng(1).standard_normal((2, 5)),
+        "key": np.random.default_rng(2).standard_normal((2, 5)),
+    }
+    yield "causal-d2", {"dim": 2, "beta": 9.0}
+    yield "causal-d3", {"dim": 3, "beta": 9.0}
+    yield "causal-d5", {"dim": 5, "beta": 4.0}
+    yield "causal-d20", {"dim": 20, "beta": 4.0}
+    yield "full-d2", {"dim": 2, "beta": 9.0, "mask": "full"}
+    yield "full-d3", {"dim": 3, "beta": 9.0, "mask": "full"}
+    yield "full-d5", {"dim": 5, "beta": 4.0, "mask": "full"}
+    yield "full-d20", {"dim": 20, "beta": 4.0, "mask": "full"}
+    yield "window-d2", {"dim": 2, "beta": 9.0, "mask": Window(4)}
+    yield "window-both-d3", {"dim": 3, "beta": 9.0, "mask": Window(4, causal=False)}
+    yield "window-both-d5-heads", {"dim": 5, "mask": Window(3, causal=False), **_heads(5, 2)}
+    yield "window-d20", {"dim": 20, "beta": 4.0, "mask": Window(4)}
+    yield "window-of-one", {"dim": 2, "mask": Window(1), "value": ginibre(2, 1)}
+    yield "count-causal-d2", {"dim": 2, "normaliser": "count"}
+    yield "count-full-d3", {"dim": 3, "normaliser": "count", "mask": "full"}
+    yield "count-general-d5", {"dim": 5, "normaliser": "count", **_matrices(5)}
+    yield "count-d20", {"dim": 20, "normaliser": "count"}
+    yield "scaled-count-full-d2", {"dim": 2, "beta": 16.0, "normaliser": "scaled-count", "mask": "full"}
+    yield (
+        "scaled-count-window-d3",
+        {"dim": 3, "beta": 16.0, "normaliser": "scaled-count", "mask": Window(4, causal=False)},
+    )
+    yield "scaled-count-general-d3", {"dim": 3, "normaliser": "scaled-count", **_matrices(3)}
+    yield "general-d2", {"dim": 2, "beta": 2.0, **_matrices(2)}
+    yield "general-d3-full", {"dim": 3, "beta": 2.0, "mask": "full", **_matrices(3)}
+    yield "general-d5", {"dim": 5, "beta": 2.0, **_matrices(5)}
+    yield "general-d20", {"dim": 20, "beta": 2.0, **_matrices(20)}
+    yield "general-value-d2", {"dim": 2, "beta": 9.0, "value": ginibre(2, 3)}
+    yield "general-value-d3-full", {"dim": 3, "beta": 9.0, "mask": "full", "value": ginibre(3, 3)}
+    yield "scaled-form", {"dim": 3, "beta": 3.0, "query": 1.5 * np.eye(3), "mask": "full"}
+    yield "negative-form", {"dim": 2, "beta": 3.0, "query": -np.eye(2)}
+    yield "rectangular", {"dim": 5, "beta": 2.0, **rectangular}
+    yield "minus-identity-causal-d2", {"dim": 2, "beta": 9.0, "value": -np.eye(2)}
+    yield "minus-identity-full-d3", {"dim": 3, "beta": 9.0, "mask": "full", "value": -np.eye(3)}
+    yield "rotating-value", {"dim": 2, "value": plane_rotation(1.0)}
+    yield "jordan-value", {"dim": 3, "value": jordan(1.0, 3)}
+    yield "zero-value", {"dim": 3, "value": np.zeros((3, 3))}
+    yield "beta-zero-causal-d2", {"dim": 2, "beta": 0.0}
+    yield "beta-zero-full-d3", {"dim": 3, "beta": 0.0, "mask": "full"}
+    yield "beta-zero-count-d3", {"dim": 3, "beta": 0.0, "normaliser": "count"}
+    yield "beta-zero-d20", {"dim": 20, "beta": 0.0, "mask": "full"}
+    yield "beta-huge-causal-d2", {"dim": 2, "beta": 1e6}
+    yield "beta-huge-full-d3", {"dim": 3, "beta": 1e6, "mask": "full"}
+    yield "beta-huge-d20", {"dim": 20, "beta": 1e6}
+    yield "beta-negative-d2", {"dim": 2, "beta": -3.0}
+    yield "beta-negative-full-d3", {"dim": 3, "beta": -3.0, "mask": "full"}
+    yield "beta-infinite-causal-d2", {"dim": 2, "beta": np.inf, "query": ginibre(2, 8)}
+    yield "beta-infinite-full-d3", {"dim": 3, "beta": np.inf, "mask": "full", **_matrices(3)}
+    yield "beta-infinite-frozen", {"dim": 3, "beta": np.inf, "frozen": _frozen(3), "query": ginibre(3, 8)}
+    yield "heads-d2", {"dim": 2, "mask": "full", **_heads(2, 3)}
+    yield "heads-d5", {"dim": 5, **_heads(5, 3)}
+    yield "heads-share-a-form", {"dim": 3, "beta": 4.0, "value": np.stack([np.eye(3), 0.5 * ginibre(3, 2)])}
+    yield "alibi-d2", {"dim": 2, "beta": 9.0, "bias": Alibi(0.3)}
+    yield "alibi-full-d5", {"dim": 5, "mask": "full", "bias": Alibi(0.3)}
+    yield "alibi-heads", {"dim": 3, "bias": Alibi((0.1, 0.5)), **_heads(3, 2)}
+    yield "alibi-count-window", {"dim": 2, "bias": Alibi(0.2), "normaliser": "count", "mask": Window(5)}
+    yield "frozen-d2", {"dim": 2, "beta": 9.0, "frozen": _frozen(2)}
+    yield "frozen-count-d3", {"dim": 3, "normaliser": "count", "frozen": _frozen(3), "mask": "full"}
+    yield "frozen-alibi-d3", {"dim": 3, "bias": Alibi(0.2), "frozen": _frozen(3)}
+    yield "frozen-heads-d5", {"dim": 5, "frozen": _frozen(5), **_heads(5, 2)}
+    yield "frozen-d20", {"dim": 20, "beta": 4.0, "frozen": _frozen(20)}
+    for activation in ("relu", "tanh", "linear"):
+        yield f"feedforward-{activation}", {"dim": 3, "beta": 2.0, "feedforward": _wide_feedforward(3, activation)}
+    yield "feedforward-square-d2", {"dim": 2, "feedforward": FeedForward(0.5 * ginibre(2, 4)), "mask": "full"}
+    yield "feedforward-d20", {"dim": 20, "feedforward": _wide_feedforward(20, "tanh")}
+
+
+def _layer_norms():
+    """The six of paper F, and their numbers."""
+    for kind in ("post", "pre", "mix", "peri", "ngpt", "sqrt"):
+        yield (
+            f"{kind}-d3",
+            {"dim": 3, "beta": 2.0, "mask": "full", "layer_norm": LayerNorm(kind, switch=0.7, radius=1.3)},
+        )
+    yield "pre-general-d2", {"dim": 2, "layer_norm": "pre", **_matrices(2), "value": np.eye(2) + 0.2 * ginibre(2, 2)}
+    yield "peri-feedforward-d5", {"dim": 5, "layer_norm": "peri", "feedforward": _wide_feedforward(5, "tanh")}
+    yield "ngpt-decay-d2", {"dim": 2, "beta": 4.0, "layer_norm": LayerNorm("ngpt", alpha=0.5, decay=0.5)}
+    yield "mix-heads-d3", {"dim": 3, "layer_norm": LayerNorm("mix", switch=0.4), **_heads(3, 2)}
+    yield "sqrt-d20", {"dim": 20, "layer_norm": "sqrt"}
+
+
+def _open_spaces():
+    """R^d, as it is and rescaled."""
+    commuting = np.stack([0.5 * np.eye(2) + 0.25 * ginibre(2, 6), np.eye(2)])
+    commuting[1] = commuting[0] @ commuting[0]
+    for d in (1, 2, 3):
+        yield f"euclidean-d{d}", {"dim": d, "space": "euclidean", "mask": "full"}
+        yield f"rescaled-d{d}", {"dim": d, "space": "rescaled", "mask": "full"}
+    yield "euclidean-general-d5", {"dim": 5, "space": "euclidean", "beta": 0.5, **_matrices(5)}
+    yield "euclidean-count-d3", {"dim": 3, "space": "euclidean", "normaliser": "count", "value": -np.eye(3)}
+    yield "euclidean-minus-identity", {"dim": 2, "space": "euclidean", "mask": "full", "value": -np.eye(2)}
+    yield "euclidean-frozen", {"dim": 2, "space": "euclidean", "frozen": Frozen([[1.0, 2.0], [0.5, -1.0]], [1.0, 3.0])}
+    yield "euclidean-feedforward", {"dim": 3, "space": "euclidean", "feedforward": _wide_feedforward(3, "tanh")}
+    yield (
+        "euclidean-heads-alibi",
+        {"dim": 2, "space": "euclidean", "beta": 0.5, "bias": Alibi((0.1, 0.2)), **_heads(2, 2)},
+    )
+    yield "euclidean-d20", {"dim": 20, "space": "euclidean", "beta": 0.2}
+    yield "euclidean-infinite", {"dim": 2, "space": "euclidean", "beta": np.inf, "mask": "full"}
+    yield (
+        "rescaled-causal-general",
+        {"dim": 3, "space": "rescaled", "beta": 0.5, "query": ginibre(3, 1), "value": paranormal(3, 2)},
+    )
+    yield (
+        "rescaled-window-count",
+        {"dim": 2, "space": "rescaled", "beta": 0.1, "normaliser": "count", "mask": Window(4)},
+    )
+    yield "rescaled-heads", {"dim": 2, "space": "rescaled", "mask": "full", "beta": 0.5, "value": commuting}
+    yield "rescaled-rotating", {"dim": 2, "space": "rescaled", "mask": "full", "value": plane_rotation(0.7)}
+    yield "rescaled-alibi", {"dim": 2, "space": "rescaled", "bias": Alibi(0.3)}
+    yield "rescaled-infinite", {"dim": 2, "space": "rescaled", "beta": np.inf, "mask": "full"}
+    yield "rescaled-d20", {"dim": 20, "space": "rescaled", "beta": 0.1, "value": 0.5 * np.eye(20)}
+    for activation in ("relu", "tanh"):
+        yield (
+            f"rescaled-{activation}",
+            {
+                "dim": 2,
+                "space": "rescaled",
+                "mask": "full",
+                "feedforward": FeedForward(np.eye(2), activation=activation),
+            },
+        )
+
+
+def _noisy():
+    """(E11)."""
+    yield "noise-d2", {"dim": 2, "beta": 4.0, "noise": 0.3}
+    yield "noise-full-d3-count", {"dim": 3, "noise": 0.3, "mask": "full", "normaliser": "count"}
+    yield "noise-sqrt-d5", {"dim": 5, "noise": 0.2, "layer_norm": "sqrt"}
+    yield "noise-euclidean", {"dim": 2, "space": "euclidean", "noise": 0.3, "value": -np.eye(2)}
+
+
+def every_model_option():
+    """All of them, as a list of Named."""
+    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy())
+    return [Named(name, Model(**options)) for family in families for name, options in family]
+
+
+def tokens_for(model, n, seed=0, runs=None):
+    """A start that suits a model's space; at a huge beta so close together that tokens feel each other."""
+    if 1e5 < model.beta < np.inf:
+        return start.cap(n, model.dim, 3 * math.sqrt(model.dim / model.beta), seed=seed, runs=runs)
+    if model.space == "sphere":
+        return start.uniform(n, model.dim, seed=seed, runs=runs)
+    return start.cube(n, model.dim, seed=seed, runs=runs)
+
+
+def amplification(model, x, t=0.0):
+    """What multiplies rounding in the velocity of a model at x: logits are rounded before they are exponents, the sums
+    have the size of mass times value, and some layer norms divide by |D|."""
+    form = form_at(model, t)
+    s = logits(model, x, form)
+    p, mass = pulls(model, x, form)
+    reach = np.linalg.norm(x, axis=-1).max()
+    heads = np.linalg.norm(model.values, axis=(-2, -1)).sum() + 1
+    smallest = 1.0
+    if model.norm.kind in ("peri", "ngpt"):
+        smallest = np.linalg.norm(((p + mass * x) @ np.swapaxes(model.values, -1, -2)).sum(axis=0), axis=-1).min()
+    exponent = 0.0 if np.isinf(model.beta) else np.abs(s[np.isfinite(s)]).max()
+    return float((1 + exponent) * heads * max(1.0, mass.max()) * max(1.0, reach) / min(1.0, smallest))
