@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+
 from work import Work
 
 Solve = Callable[[np.ndarray], np.ndarray]
@@ -18,7 +19,9 @@ def tokenflock(work: Work) -> Solve:
 
     def solve(starts: np.ndarray) -> np.ndarray:
         start = starts if len(starts) > 1 else starts[0]
-        x = flock.simulate(model, start, work.t_end, times=times, rtol=work.rtol, atol=work.atol, progress=False)["x"].values
+        x = flock.simulate(model, start, work.t_end, times=times, rtol=work.rtol, atol=work.atol, progress=False)[
+            "x"
+        ].values
         return x if len(starts) > 1 else x[None]
 
     return solve
@@ -113,7 +116,10 @@ def _torchdiffeq(work: Work) -> Solve:
 
     def solve(starts: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            runs = [odeint(field, torch.as_tensor(s), times, rtol=work.rtol, atol=work.atol, method="dopri5") for s in starts]
+            runs = [
+                odeint(field, torch.as_tensor(s), times, rtol=work.rtol, atol=work.atol, method="dopri5")
+                for s in starts
+            ]
         return np.stack([r.numpy() for r in runs])
 
     return solve

@@ -59,7 +59,9 @@ class Bench:
         group, best = f"{work} {cores} core(s)", {}
         for peer in peers:
             repeats = max(2, self.repeats // (8 if runs > 1 else 1)) if peer != "tokenflock" else self.repeats
-            row = worker(what="solve", work=work, peer=peer, cores=cores, repeats=repeats, reference=reference, runs=runs)
+            row = worker(
+                what="solve", work=work, peer=peer, cores=cores, repeats=repeats, reference=reference, runs=runs
+            )
             if "best_s" in self.add(group, peer, row):
                 best[peer] = row["best_s"]
         ours = best.pop("tokenflock")
@@ -77,10 +79,18 @@ class Bench:
             source = HERE / "limits" / "pairs.c"
             subprocess.run([compiler, "-O3", "-march=native", "-o", program, source, "-lm"], check=True)
             for _ in range(3):
-                text = subprocess.run(["taskset", "-c", "0", program], capture_output=True, text=True, check=True).stdout
+                text = subprocess.run(
+                    ["taskset", "-c", "0", program], capture_output=True, text=True, check=True
+                ).stdout
                 limit = max(limit, float(text.split("core")[1].split()[0]))
             self.add("pairs", "limits/pairs.c", {"pairs_per_s": limit})
-        for n, d, mask in ((4096, 2, "causal"), (4096, 2, "full"), (4096, 3, "causal"), (4096, 3, "full"), (200, 2, "causal")):
+        for n, d, mask in (
+            (4096, 2, "causal"),
+            (4096, 2, "full"),
+            (4096, 3, "causal"),
+            (4096, 3, "full"),
+            (200, 2, "causal"),
+        ):
             row = worker(what="pairs", n=n, d=d, mask=mask, cores=1, repeats=20 * self.repeats)
             if limit and "pairs_per_s" in row:
                 row["ratio"] = row["pairs_per_s"] / limit
@@ -92,7 +102,14 @@ class Bench:
         for cores in (1, 2):
             for d in (64, 512):
                 for mask in ("full", "causal"):
-                    order = {"what": "velocity", "n": 1000, "d": d, "mask": mask, "cores": cores, "repeats": 4 * self.repeats}
+                    order = {
+                        "what": "velocity",
+                        "n": 1000,
+                        "d": d,
+                        "mask": mask,
+                        "cores": cores,
+                        "repeats": 4 * self.repeats,
+                    }
                     ours, jax = worker(peer="tokenflock", **order), worker(peer="jax", **order)
                     group = f"d={d} {mask} {cores} core(s)"
                     self.add(group, f"tokenflock {group}", ours)
@@ -117,8 +134,12 @@ class Bench:
 
 def machine() -> dict:
     """What this ran on."""
-    cpu = next((x.split(":")[1].strip() for x in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in x), "")
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE, check=False)
+    cpu = next(
+        (x.split(":")[1].strip() for x in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in x), ""
+    )
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE, check=False
+    )
     names = ("tokenflock", "numpy", "numba", "scipy", "jax", "diffrax", "torch", "torchdiffeq")
     from importlib.metadata import PackageNotFoundError, version
 
@@ -141,7 +162,9 @@ def main() -> None:
     """All groups, or those of --only."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
-    parser.add_argument("--only", choices=["pairs", "single", "ensemble", "full", "dimensions", "first"], action="append")
+    parser.add_argument(
+        "--only", choices=["pairs", "single", "ensemble", "full", "dimensions", "first"], action="append"
+    )
     options = parser.parse_args()
     bench = Bench(repeats=5 if options.quick else 15)
     peers = ["tokenflock", "diffrax Tsit5", "scipy RK45", "scipy DOP853", "torchdiffeq dopri5"]

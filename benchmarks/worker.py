@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: python benchmarks/worker.py '{"what": ..., "cores": ...}' prints one JSON line.
+"""One measurement in a process of its own: worker.py '{"what": ..., "cores": ...}' prints one line of JSON.
 
 A process of its own, because the number of threads of jax, torch and BLAS is fixed when they are imported.
 """
@@ -19,6 +19,7 @@ if CORES == 1:
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
 
 import numpy as np  # noqa: E402
+
 from peers import PEERS  # noqa: E402
 from work import WORKS, Work  # noqa: E402
 

@@ -5,13 +5,13 @@ import sys
 
 import numpy as np
 import pytest
-from tolerances import close, standard_errors
 
 import tokenflock as flock
 from tokenflock import theory
 from tokenflock.analysis import clusters, energy, renyi
 from tokenflock.errors import SpecError
 from tokenflock.geometry import circle, distance
+from tolerances import close, standard_errors
 
 DIMS = (2, 3, 8)
 

@@ -29,7 +29,7 @@ _HOME = {
 }
 _MODULES = ("analysis", "errors", "geometry", "schemes", "start", "theory", "trajectory", "weights")
 
-__all__ = sorted([*_HOME, *_MODULES, "__version__"])  # noqa: PLE0605
+__all__ = sorted([*_HOME, *_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

@@ -41,17 +41,16 @@ SIMULATE = r"""Follow tokens in time, from flags or from a strict RUN.TOML (not 
 
 Examples:
   tokenflock simulate --n 200 --d 2 --beta 64 --T 150 --out run.zarr
-  tokenflock simulate --n 64 --d 3 --mask full --value diag:1,1,0.5 --T 30 --times log:0.01:100 --json
+  tokenflock simulate --n 64 --d 3 --mask full --value diag:1,1,0 --T 9 --json
   tokenflock simulate --again run.zarr
   tokenflock simulate run.toml --out run.nc
 
-A RUN.TOML has the keywords of flock.Model (also bias, feedforward, frozen), of a start, and of flock.simulate:
-
+A RUN.TOML has the keywords of flock.Model, a start, and flock.simulate:
   \[model]
   dim = 2
   beta = 64.0
-  mask = {window = 16, causal = true}                   # or "causal", "full"
-  value = {family = "diagonal", values = \[1.0, 0.5]}    # or rows of numbers, or {file = "v.npy"}
+  mask = {window = 16, causal = true}                 # or "causal", "full"
+  value = {family = "diagonal", values = \[1.0, 0.5]}  # or {file = "v.npy"}
   \[start]
   n_tokens = 200
   \[simulate]
@@ -66,6 +65,7 @@ START = """uniform (default), cap:ANGLE, cube:HALF_WIDTH, gaussian:SCALE, orthon
 clusters:n_clusters=4,spread=0.1 or von_mises_fisher:KAPPA."""
 TIMES = "What to keep: N equally spaced times, or 0 and N times in equal ratios from FIRST. Default 101."
 
+Flag = str | None  # numbers too: spec.plain reads them, and errors then name the value
 PANELS = ("Model", "Tokens", "Time", "Running and output")
 _model, _tokens, _time, _output = (functools.partial(typer.Option, rich_help_panel=panel) for panel in PANELS)
 OUT = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write to; made if it does not exist.")]
@@ -113,8 +113,7 @@ def top(version: Annotated[bool, typer.Option("--version", callback=_version, is
 
     Examples:
       tokenflock simulate --n 200 --d 2 --beta 64 --T 150 --out run.zarr
-      tokenflock simulate --help
-    """
+      tokenflock simulate --help"""
 
 
 @app.command(help=SIMULATE, no_args_is_help=True)
@@ -122,35 +121,31 @@ def top(version: Annotated[bool, typer.Option("--version", callback=_version, is
 def simulate(
     ctx: typer.Context,
     run_toml: Annotated[Path | None, typer.Argument(metavar="RUN.TOML", help="The run in a file.")] = None,
-    dim: Annotated[str | None, _model("--dim", "--d", metavar="INT", help="d, the dimension. Required.")] = None,
-    beta: Annotated[str | None, _model(metavar="FLOAT", help="Inverse temperature; inf is hardmax. Default 1.")] = None,
-    mask: Annotated[str | None, _model(help="causal (default), full, window:W or window:W,causal=false.")] = None,
-    query: Annotated[str | None, _model(metavar="MATRIX", help="Q, said like V. Default identity.")] = None,
-    key: Annotated[str | None, _model(metavar="MATRIX", help="K, said like V. Default identity.")] = None,
-    value: Annotated[str | None, _model(metavar="MATRIX", help=MATRIX)] = None,
-    normaliser: Annotated[str | None, _model(help="softmax (default), count or scaled-count.")] = None,
-    space: Annotated[str | None, _model(help="sphere (default), euclidean or rescaled.")] = None,
-    layer_norm: Annotated[str | None, _model(help="post (default), pre, mix:SWITCH, peri, ngpt or sqrt.")] = None,
-    noise: Annotated[
-        str | None, _model(metavar="FLOAT", help="sqrt(2/kappa) of the Brownian motion. Default 0.")
-    ] = None,
+    dim: Annotated[Flag, _model("--dim", "--d", metavar="INT", help="d, the dimension. Required.")] = None,
+    beta: Annotated[Flag, _model(metavar="FLOAT", help="Inverse temperature; inf is hardmax. Default 1.")] = None,
+    mask: Annotated[Flag, _model(help="causal (default), full, window:W or window:W,causal=false.")] = None,
+    query: Annotated[Flag, _model(metavar="MATRIX", help="Q, said like V. Default identity.")] = None,
+    key: Annotated[Flag, _model(metavar="MATRIX", help="K, said like V. Default identity.")] = None,
+    value: Annotated[Flag, _model(metavar="MATRIX", help=MATRIX)] = None,
+    normaliser: Annotated[Flag, _model(help="softmax (default), count or scaled-count.")] = None,
+    space: Annotated[Flag, _model(help="sphere (default), euclidean or rescaled.")] = None,
+    layer_norm: Annotated[Flag, _model(help="post (default), pre, mix:SWITCH, peri, ngpt or sqrt.")] = None,
+    noise: Annotated[Flag, _model(metavar="FLOAT", help="sqrt(2/kappa) of the Brownian motion. Default 0.")] = None,
     tokens: Annotated[
-        str | None, _tokens("--tokens", "--n", metavar="INT", help="n, the number of tokens. Required.")
+        Flag, _tokens("--tokens", "--n", metavar="INT", help="n, the number of tokens. Required.")
     ] = None,
-    start: Annotated[str | None, _tokens(metavar="START", help=START)] = None,
-    start_file: Annotated[str | None, _tokens(metavar="FILE.npy", help="Instead: (n, d) or (runs, n, d).")] = None,
-    runs: Annotated[
-        str | None, _tokens(metavar="INT", help="An ensemble of so many starts. Default: a single run.")
-    ] = None,
-    seed: Annotated[str | None, _tokens(metavar="INT", help="Of the start and of the noise. Default 0.")] = None,
-    t_end: Annotated[str | None, _time("--t-end", "--T", metavar="FLOAT", help="The end of time. Required.")] = None,
-    times: Annotated[str | None, _time(metavar="N|log:FIRST:N", help=TIMES)] = None,
-    scheme: Annotated[str | None, _time(help="auto (default), tsit5, euler, heun, rk4 or layers.")] = None,
-    dt: Annotated[str | None, _time(metavar="FLOAT", help="Step of euler, heun, rk4 and layers.")] = None,
-    rtol: Annotated[str | None, _time(metavar="FLOAT", help="Relative error allowed. Default 1e-6.")] = None,
-    atol: Annotated[str | None, _time(metavar="FLOAT", help="Absolute error allowed. Default 1e-9.")] = None,
-    engine: Annotated[str | None, _output(help="auto (default), cpu or reference.")] = None,
-    dtype: Annotated[str | None, _output(help="float64 (default) or float32.")] = None,
+    start: Annotated[Flag, _tokens(metavar="START", help=START)] = None,
+    start_file: Annotated[Flag, _tokens(metavar="FILE.npy", help="Instead: (n, d) or (runs, n, d).")] = None,
+    runs: Annotated[Flag, _tokens(metavar="INT", help="An ensemble of so many starts. Default: a single run.")] = None,
+    seed: Annotated[Flag, _tokens(metavar="INT", help="Of the start and of the noise. Default 0.")] = None,
+    t_end: Annotated[Flag, _time("--t-end", "--T", metavar="FLOAT", help="The end of time. Required.")] = None,
+    times: Annotated[Flag, _time(metavar="N|log:FIRST:N", help=TIMES)] = None,
+    scheme: Annotated[Flag, _time(help="auto (default), tsit5, euler, heun, rk4 or layers.")] = None,
+    dt: Annotated[Flag, _time(metavar="FLOAT", help="Step of euler, heun, rk4 and layers.")] = None,
+    rtol: Annotated[Flag, _time(metavar="FLOAT", help="Relative error allowed. Default 1e-6.")] = None,
+    atol: Annotated[Flag, _time(metavar="FLOAT", help="Absolute error allowed. Default 1e-9.")] = None,
+    engine: Annotated[Flag, _output(help="auto (default), cpu or reference.")] = None,
+    dtype: Annotated[Flag, _output(help="float64 (default) or float32.")] = None,
     out: Annotated[Path | None, _output(metavar="FILE", help="Save the run: a .zarr folder or a .nc file.")] = None,
     overwrite: Annotated[bool, _output("--overwrite", help="Replace FILE if it exists.")] = False,
     again: Annotated[Path | None, _output(metavar="FILE", help="Repeat a saved run, compare bit for bit.")] = None,
@@ -161,10 +156,9 @@ def simulate(
     from tokenflock.store import check_target
 
     asked = {name: given for name, given in ctx.params.items() if name in FLAGS and given is not None}
+    target, progress = None if out is None else check_target(out, overwrite), False if quiet else None
     if overwrite and out is None:
         raise clash("--overwrite", "no --out", "Say what to replace: --out FILE.")
-    target = None if out is None else check_target(out, overwrite)
-    progress = False if quiet else None
     if again is not None:
         _alone("--again", [*(["RUN.TOML"] if run_toml else []), *asked])
         data, compared = _repeat(again, progress)
@@ -193,8 +187,7 @@ def _simulate(run_toml: Path | None, asked: dict[str, Any], progress: bool | Non
         raw: dict[str, dict[str, Any]] = {"model": {}, "start": {}, "simulate": {}}
         for name, given in asked.items():
             raw[FLAGS[name]][RENAMED.get(name, name)] = spec.plain(given)
-        if "seed" in asked and "start_file" not in asked:
-            raw["start"]["seed"] = spec.plain(asked["seed"])
+        raw["start"] |= {"seed": raw["simulate"]["seed"]} if "seed" in asked and "start_file" not in asked else {}
         model, start, options = spec.build(raw)
     return flock.simulate(model, start, **options, progress=progress, throw=False)
 
@@ -221,22 +214,24 @@ def _finish(data: xr.Dataset, target: Path | None, overwrite: bool, compared: di
     from tokenflock.engine.contract import Outcome
 
     attrs, names, frames = data.attrs, list(Outcome), data.sizes["time"]
-    ended = {names[code] for code in data["outcome"].values} if "outcome" in data else {Outcome(attrs["outcome"])}
+    ended = [names[code] for code in data["outcome"].values] if "outcome" in data else [Outcome(attrs["outcome"])]
     wrote = flock.save(data, target, overwrite) if target is not None and frames else None
     sizes = {"runs": data.sizes.get("run", 1), "n_tokens": data.sizes["token"], "frames": frames}
     kept = "scheme engine dtype seed t_end steps rejected evaluations wall_s".split()
     summary = {"outcome": attrs["outcome"], "model": json.loads(attrs["model"]), **sizes, **{k: attrs[k] for k in kept}}
     _show(summary | compared | {"wrote": None if wrote is None else str(wrote)}, form)
     if Outcome.INTERRUPTED in ended:
-        reached = f"{frames} kept times, up to t = {data['time'].values[-1]:g}" if frames else "nothing was computed"
+        reached = f"computed up to t = {data['time'].values[-1]:g}" if frames else "nothing was computed"
+        if len(ended) > 1:
+            reached = f"{len(ended) - ended.count(Outcome.INTERRUPTED)} of {len(ended)} runs reached their end"
         say(f"Interrupted: {reached}; {f'wrote {wrote}' if wrote else 'nothing was written'}.", "red")
         raise typer.Exit(130)
     if any(outcome.failed for outcome in ended):
         say(f"error: {attrs['outcome']}" + (f" What was computed is in {wrote}." if wrote else ""), "red")
         raise typer.Exit(1)
     if not compared.get("bit_for_bit", True):
-        why = _text(compared["other_versions"]) or "same versions"
-        say(f"error: the positions differ by up to {compared['largest_difference']:.1e} from the file ({why}).", "red")
+        gap, why = compared["largest_difference"], _text(compared["other_versions"]) or "same versions"
+        say(f"error: the positions differ by up to {gap:.1e} from those of the file ({why}).", "red")
         raise typer.Exit(1)
 
 
@@ -253,11 +248,10 @@ def _show(told: dict[str, Any], form: str = "table") -> None:
 
     if form == "json":
         typer.echo(json.dumps(told, indent=2))
-    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in told.items():
-        if value not in (None, {}):
-            table.add_row(name, _text(value))
-    if form == "table":
+    elif form == "table":
+        table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+        for row in ((name, _text(value)) for name, value in told.items() if value not in (None, {})):
+            table.add_row(*row)
         Console().print(table, markup=False, highlight=False)
 
 
@@ -271,8 +265,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON 
       tokenflock doctor --json > machine.json
 
     Every engine evaluates a causal and a full model of 32 tokens, compared with the equations in numpy, and follows two
-    tokens to t = 1, compared with their closed form. Exit code 1 if one is wrong.
-    """
+    tokens to t = 1, compared with their closed form. Exit code 1 if one is wrong."""
     from importlib.metadata import version
     from importlib.util import find_spec
 
@@ -376,16 +369,17 @@ def figure(
 @app.command()
 @spoken
 def reproduce(out: OUT = None, quick: QUICK = False, overwrite: OVERWRITE = False) -> None:
-    """Check every claim, draw every figure of the two papers, and write one HTML report.
+    """Check every claim, draw every figure of the two papers, and write one HTML report; again: go on where it stopped.
 
     Examples:
       tokenflock reproduce --quick --out report
-      tokenflock reproduce --out report --overwrite
+      tokenflock reproduce --out report
     """
     from tokenflock.report import reproduce as report
 
-    there = [path.name for path in out.iterdir()] if out is not None and out.is_dir() else []
-    typer.echo(f"wrote {report(_folder(out, there, overwrite), quick)}")
+    own = ("figures", "tables", "report.html")
+    foreign = [path.name for path in out.iterdir() if path.name not in own] if out is not None and out.is_dir() else []
+    typer.echo(f"wrote {report(_folder(out, foreign, overwrite), quick)}")
 
 
 def _folder(out: Path | None, names: list[str], overwrite: bool) -> Path:

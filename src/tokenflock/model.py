@@ -39,7 +39,7 @@ LARGEST_EXPONENT = 600.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See the table of (E1)-(E13)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E13) above."""
 
     dim: int
     beta: float = 1.0
@@ -172,7 +172,7 @@ def attention(model: Model, x: Array, t: float = 0.0, form: Array | None = None)
     if model.frozen is not None:
         weight[len(x) :] = model.frozen.weights
     if model.normaliser == "softmax":
-        # Subtracting the row maximum changes nothing in (E2) but keeps exp finite: at beta = 1e6 the plain form is inf/inf.
+        # Less the row maximum nothing changes in (E2), but exp stays finite: at beta = 1e6 the plain form is inf/inf.
         top = s.max(axis=-1, keepdims=True)
         hard = s >= top - TIE * (1 + np.abs(top))
         a = weight * (hard if math.isinf(model.beta) else np.exp(s - top))
@@ -199,8 +199,8 @@ def feedforward(model: Model, x: Array) -> Array:
     if ff is None:
         return np.zeros_like(x)
     u = x @ ff.a.T + ff.b
-    sigma = {"relu": lambda v: np.maximum(v, 0), "tanh": np.tanh, "linear": lambda v: v}[ff.activation]
-    return sigma(u) @ ff.w.T
+    sigma = {"relu": np.maximum(u, 0), "tanh": np.tanh(u), "linear": u}[ff.activation]
+    return sigma @ ff.w.T
 
 
 def drive(model: Model, x: Array, form: Array) -> tuple[Array, Array]:

@@ -35,7 +35,7 @@ def matrix(name: str, values: Any, shape: tuple[int | None, ...]) -> Array:
 
 @dataclass(frozen=True)
 class Window:
-    """Token i sees the `width` tokens i - width + 1 .. i (itself included); causal=False: also the width - 1 after it."""
+    """Token i sees `width` tokens, i - width + 1 .. i, itself included; causal=False: also the width - 1 after it."""
 
     width: int
     causal: bool = True

@@ -62,9 +62,13 @@ def _names(model: Model) -> None:
     if model.space not in SPACES:
         raise unknown("space", model.space, SPACES)
     if model.space == "sphere" and model.dim < 2:
-        raise bad("dim", model.dim, ">= 2 on the sphere", "The sphere of dimension 0 is two points: use space='euclidean'.")
+        raise bad(
+            "dim", model.dim, ">= 2 on the sphere", "The sphere of dimension 0 is two points: use space='euclidean'."
+        )
     if model.beta < 0 and model.space != "sphere":
-        raise bad("beta", model.beta, f">= 0 in space={model.space!r}", "There the sign belongs to query: give query=-Q.")
+        raise bad(
+            "beta", model.beta, f">= 0 in space={model.space!r}", "There the sign belongs to query: give query=-Q."
+        )
     if not isinstance(model.layer_norm, LayerNorm):
         LayerNorm(model.layer_norm)  # says which kinds there are
 
@@ -83,11 +87,15 @@ def _matrices(model: Model) -> None:
         if array.ndim == 3:
             heads[name] = len(array)
     if len(set(heads.values())) > 1:
-        raise bad("heads", heads, "the same number of heads everywhere", "A matrix without a head axis is shared by all.")
+        raise bad(
+            "heads", heads, "the same number of heads everywhere", "A matrix without a head axis is shared by all."
+        )
     rows_of = {n: m.shape[-2] for n in ("query", "key") if (m := getattr(model, n)) is not None}
     query, key = rows_of.get("query", model.dim), rows_of.get("key", model.dim)
     if query != key:
-        raise bad("query and key rows", (query, key), "the same number of rows", "Q and K map into one space of size k.")
+        raise bad(
+            "query and key rows", (query, key), "the same number of rows", "Q and K map into one space of size k."
+        )
 
 
 def _parts(model: Model) -> None:
@@ -112,7 +120,9 @@ def _on_the_sphere(model: Model) -> Frozen:
     length = np.linalg.norm(frozen.tokens, axis=1, keepdims=True)
     off = np.abs(length - 1).max()
     if off > OFF_SPHERE:
-        raise bad("frozen.tokens", f"tokens {off:.1e} off the sphere", f"unit vectors to {OFF_SPHERE:g}", "Divide by |x|.")
+        raise bad(
+            "frozen.tokens", f"tokens {off:.1e} off the sphere", f"unit vectors to {OFF_SPHERE:g}", "Divide by |x|."
+        )
     return Frozen(frozen.tokens / length, frozen.weights)
 
 

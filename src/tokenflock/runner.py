@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock.engine.contract import Engine, Outcome, Stepper, Task
-from tokenflock.errors import bad
+from tokenflock.engine.machine import threads
 from tokenflock.geometry import Array
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
@@ -38,16 +37,6 @@ class Record:
     outcome: Outcome = Outcome.INTERRUPTED
 
 
-def threads() -> int:
-    """Cores to use: TOKENFLOCK_THREADS, or all that this process may run on."""
-    given = os.environ.get("TOKENFLOCK_THREADS")
-    if given is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not given.isdigit() or int(given) < 1:
-        raise bad("TOKENFLOCK_THREADS", given, "an integer >= 1", "Unset it to use all cores.")
-    return int(given)
-
-
 class Runner:
     """One call of simulate under way."""
 
@@ -65,8 +54,8 @@ class Runner:
         self.progress = Progress(progress, task.t_end)
         self.stop = np.zeros(1, dtype=np.uint8)
 
-    def run(self, starts: Array) -> list[Record]:
-        """All runs (runs, n, d), in order."""
+    def run(self, starts: Array) -> tuple[list[Record], Array | None]:
+        """All runs (runs, n, d), in order, and their frames (runs, times, n, m) if positions are kept."""
         runs, n, d = starts.shape
         columns = d + self.task.model.has_radius
         space = None
@@ -88,7 +77,7 @@ class Runner:
             self.stop[0] = 1
         finally:
             self.progress.end()
-        return records
+        return records, space
 
     def _beside(self, records: list[Record], starts: Array, cores: int) -> None:
         pool = ThreadPoolExecutor(cores)
@@ -214,7 +203,12 @@ class Progress:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = (TextColumn("simulate"), BarColumn(), TextColumn("{task.percentage:3.0f}%"), TimeRemainingColumn())
+            columns = (
+                TextColumn("simulate"),
+                BarColumn(),
+                TextColumn("{task.percentage:3.0f}%"),
+                TimeRemainingColumn(),
+            )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
             self._task = self._bar.add_task("simulate", total=1.0)

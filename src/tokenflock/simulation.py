@@ -61,8 +61,8 @@ def simulate(
     - `model`: a `flock.Model`.
     - `start`: tokens (n, dim), or an ensemble (runs, n, dim) in which every run has its own step size.
     - `t_end`: the end of time. A run may end earlier, and says so in `run.attrs["outcome"]`.
-    - `times`: what to keep, any increasing array in [0, t_end]; 101 equal steps if left out. The error at every kept time
-      is held to the tolerance, and nothing after the last one is computed.
+    - `times`: what to keep, any increasing array in [0, t_end]; 101 equal steps if left out. The error at every kept
+      time is held to the tolerance, and nothing after the last one is computed.
 
     **Other arguments**
 
@@ -73,7 +73,7 @@ def simulate(
       `positions=False`.
     - `engine`: "auto", "cpu" or "reference". `dtype`: "float64" or "float32".
     - `seed`: of the noise. The same seed gives the same bits on any number of threads (TOKENFLOCK_THREADS).
-    - `progress`: True, False, or a function of the fraction done; a bar appears by itself on a terminal after 2 seconds.
+    - `progress`: True, False, or a function of the fraction done; on a terminal a bar appears after 2 seconds.
     - `throw`: raise if a run fails, or return what was computed.
     """
     x = check_start(model, start)
@@ -86,13 +86,14 @@ def simulate(
     runs = x if x.ndim == 3 else x[None]
     _check_memory(len(runs), len(wanted), runs.shape[1], task, positions)
     began = clock.perf_counter()
-    records = Runner(chosen, task, wanted, reducers, positions, progress).run(runs)
+    records, frames = Runner(chosen, task, wanted, reducers, positions, progress).run(runs)
     wall = clock.perf_counter() - began
-    data = _dataset(task, wanted, records, x, wall, chosen.name)
+    data = _dataset(task, wanted, records, frames, x, wall, chosen.name)
     failed = [r.outcome for r in records if r.outcome.failed and r.outcome is not Outcome.INTERRUPTED]
     if failed and throw:
         reached = min(r.t for r in records if r.outcome is failed[0])
-        raise EngineError(f"{failed[0].value} (Reached t = {reached:.6g} of {task.t_end:g}; throw=False returns what there is.)")
+        where = f"(Reached t = {reached:.6g} of {task.t_end:g}; throw=False returns what there is.)"
+        raise EngineError(f"{failed[0].value} {where}")
     return data
 
 
@@ -130,7 +131,9 @@ def check_start(model: Model, start: Any) -> Array:
         what = "an empty ensemble" if x.ndim == 3 and len(x) == 0 else "no tokens"
         raise bad("start.shape", x.shape, "at least one run and one token", f"This is {what}.")
     if not np.isfinite(x).all():
-        raise bad("start", "an array with nan or inf", "finite numbers", "Look for a division by zero where it is made.")
+        raise bad(
+            "start", "an array with nan or inf", "finite numbers", "Look for a division by zero where it is made."
+        )
     if model.space != "sphere":
         return x
     off = float(np.abs(np.linalg.norm(x, axis=-1) - 1).max())
@@ -138,7 +141,9 @@ def check_start(model: Model, start: Any) -> Array:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("start", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {OFF_SPHERE:g}", advice)
     if off > SILENT:
-        warnings.warn(f"start is up to {off:.1e} off the sphere: its tokens were divided by their length.", stacklevel=3)
+        warnings.warn(
+            f"start is up to {off:.1e} off the sphere: its tokens were divided by their length.", stacklevel=3
+        )
     return retract(x)
 
 
@@ -207,7 +212,9 @@ def _times(times: Any, t_end: float, layer: float | None) -> Array:
     if layer is not None:
         index = np.round(wanted / layer)
         if np.abs(wanted - index * layer).max() > 1e-9 * t_end:
-            raise bad("times", times, f"multiples of dt = {layer:g} for scheme='layers'", "Layers have no time between.")
+            raise bad(
+                "times", times, f"multiples of dt = {layer:g} for scheme='layers'", "Layers have no time between."
+            )
         return index * layer
     return wanted
 
@@ -229,8 +236,9 @@ def _check_memory(runs: int, frames: int, n: int, task: Task, positions: bool) -
     needed = runs * frames * n * (task.model.dim + task.model.has_radius) * np.dtype(task.dtype).itemsize
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > 0.8 * machine:
+        given = f"{frames} frames of {runs} runs: {needed / 2**30:.1f} GiB"
         advice = "Keep fewer times, or use reduce={...} with positions=False."
-        raise bad("times", f"{frames} frames of {runs} runs: {needed / 2**30:.1f} GiB", f"{machine / 2**30:.1f} GiB here", advice)
+        raise bad("times", given, f"what fits in the {machine / 2**30:.1f} GiB of this machine", advice)
 
 
 @lru_cache
@@ -240,28 +248,25 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in names}}
 
 
-def _dataset(task: Task, times: Array, records: list[Record], start: Array, wall: float, engine: str) -> xr.Dataset:
+def _dataset(
+    task: Task, times: Array, records: list[Record], frames: Array | None, start: Array, wall: float, engine: str
+) -> xr.Dataset:
     import xarray as xr
 
     single = start.ndim == 2
     lead: tuple[str, ...] = () if single else (RUN,)
     kept = records[0].filled if single else len(times)
 
-    def stacked(arrays: list[np.ndarray]) -> np.ndarray:
-        return arrays[0][:kept] if single else np.stack(arrays)
-
     model, d = task.model, task.model.dim
     text, variables = describe(model)
     data: dict[str, Any] = {"start": ((*lead, TOKEN, AXIS), start)}
-    if records[0].frames is not None:
-        frames = [r.frames for r in records if r.frames is not None]
-        state = frames[0][None] if len(frames) == 1 else frames[0].base
-        whole = state[0, :kept] if single else (state if state is not None else np.stack(frames))
+    if frames is not None:
+        whole = frames[0, :kept] if single else frames
         data["x"] = ((*lead, TIME, TOKEN, AXIS), whole[..., :d])
         if model.has_radius:
             data["radius"] = ((*lead, TIME, TOKEN), whole[..., d])
     for name in records[0].reduced:
-        values = stacked([r.reduced[name] for r in records])
+        values = records[0].reduced[name][:kept] if single else np.stack([r.reduced[name] for r in records])
         extra = tuple(f"{name}_{k}" for k in range(values.ndim - len(lead) - 1))
         data[name] = ((*lead, TIME, *extra), values)
     attrs: dict[str, Any] = {

@@ -247,5 +247,4 @@ def _times(given: Any, t_end: float) -> Array:
             return np.linspace(0.0, t_end, n)
         case ["log", int(first) | float(first), int(n)] if 0 < first < t_end and n >= 2:
             return np.concatenate([[0.0], np.geomspace(first, t_end, n)])
-    allowed = f"a number of times >= 2, a list, or log:FIRST:N with 0 < FIRST < {t_end:g}"
-    raise bad("times", given, allowed, "For example log:0.01:200.")
+    raise bad("times", given, f"a number of times >= 2, a list, or log:FIRST:N with 0 < FIRST < {t_end:g}")

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tokenflock.errors import FileError, missing
 
@@ -25,7 +25,7 @@ def check_target(path: Path, overwrite: bool) -> Path:
     if path.exists() and not overwrite:
         raise FileError(f"{str(path)!r} exists. Choose another name, or allow it with --overwrite (overwrite=True).")
     if path.exists() and path.suffix == ".zarr" and not (path / "zarr.json").is_file():
-        raise FileError(f"{str(path)!r} exists and is not a Zarr folder: it will not be overwritten. Choose another name.")
+        raise FileError(f"{str(path)!r} exists and is not a Zarr folder: it is never overwritten. Choose another name.")
     folder = path.parent
     if not folder.is_dir():
         raise FileError(f"the folder {str(folder)!r} does not exist. Make it first, or choose another place.")
@@ -36,7 +36,7 @@ def check_target(path: Path, overwrite: bool) -> Path:
     return path
 
 
-def _netcdf() -> str:
+def _netcdf() -> Literal["h5netcdf"]:
     try:
         import h5netcdf  # noqa: F401
         import h5py  # noqa: F401
@@ -78,10 +78,12 @@ def read(path: Path) -> xr.Dataset:
         files = json.loads((path / MANIFEST).read_text())
         broken = [n for n, size in files.items() if not (path / n).is_file() or (path / n).stat().st_size != size]
         if broken:
-            raise FileError(f"{str(path)!r} is damaged: {len(broken)} of {len(files)} files are missing or cut, first {broken[0]!r}.")
+            count = f"{len(broken)} of {len(files)} files are missing or cut, first {broken[0]!r}"
+            raise FileError(f"{str(path)!r} is damaged: {count}. Copy it again, or repeat the run.")
         return xr.open_zarr(path, consolidated=False, chunks=None)
     try:
         with xr.open_dataset(path, engine=_netcdf()) as file:
             return file.load()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise FileError(f"{str(path)!r} cannot be read as netCDF: {error}. It is foreign or truncated. {advice}") from error
+        why = f"{error}. It is foreign or truncated"
+        raise FileError(f"{str(path)!r} cannot be read as netCDF: {why}. {advice}") from error

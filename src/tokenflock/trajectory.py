@@ -73,7 +73,8 @@ def model_of(run: xr.Dataset) -> Model:
         fields = {name[len(part) + 1 :]: array for name, array in arrays.items() if name.startswith(part + "_")}
         if plain[part] is not None:
             plain[part] = cls(**plain[part], **fields)
-    return Model(**plain, **{name: arrays[name] for name in _MATRICES if name in arrays})
+    plain |= {name: arrays[name] for name in _MATRICES if name in arrays}
+    return Model(**plain)
 
 
 def validate(run: xr.Dataset) -> xr.Dataset:

@@ -19,7 +19,7 @@ from tolerances import close, standard_errors, within
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 # Local errors add up over a run: up to this many tolerances lie between a run and the truth (see test_schemes).
-ADDED = 100
+ADDED = 5
 
 
 def follow(model, x, times, **options):

@@ -6,6 +6,7 @@ import importlib
 from functools import lru_cache
 
 from tokenflock.engine.contract import Engine
+from tokenflock.engine.machine import find_cache
 from tokenflock.errors import EngineError, unknown
 from tokenflock.model import Model
 
@@ -21,6 +22,7 @@ def engine_named(name: str) -> Engine:
     """The engine with this name; its libraries are imported now."""
     if name not in HOMES:
         raise unknown("engine", name, NAMES)
+    find_cache()
     module, cls = HOMES[name]
     return getattr(importlib.import_module(module), cls)()
 

@@ -24,7 +24,10 @@ class Outcome(Enum):
     COLLAPSED = "All tokens met before t_end; later frames repeat the last one."
     INTERRUPTED = "Interrupted: this is what was computed so far."
     SMALL = "The step size fell below rounding. Raise rtol, or take a fixed step: scheme='rk4' with dt."
-    NOT_FINITE = "The tokens are no longer finite. Lower beta, t_end or dt, or use space='rescaled' if they escape in R^d."
+    NOT_FINITE = (
+        "The tokens are no longer finite. Lower beta, t_end or dt; for large beta use normaliser='scaled-count', "
+        "for tokens that escape in R^d space='rescaled'."
+    )
 
     @property
     def failed(self) -> bool:
@@ -75,7 +78,7 @@ class Stepper(Protocol):
     outcome: Outcome | None
 
     def advance(self, times: Array, frames: Array, patience: int) -> int:
-        """Fill frames (len(times), n, m) in order; return how many are filled. Fewer than all: out of patience, or ended.
+        """Fill frames (len(times), n, m) in order; return how many. Fewer than all: out of patience, or ended.
 
         m is d, or d + 1 where a magnitude r_j moves. Call again with the times that are left.
         """
@@ -95,7 +98,9 @@ class Engine(Protocol):
         """The right-hand side, (n, d) -> (n, d)."""
         ...
 
-    def begin(self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None) -> Stepper:
+    def begin(
+        self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
+    ) -> Stepper:
         """A run from x (n, d). run: its number in an ensemble (for noise). wide: spread one run over the cores.
 
         stop: a shared flag; when it is set the run ends at its next step.

@@ -7,14 +7,17 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numba import typeof, types
+from numba.core import config
 from numpy.typing import NDArray
 
 from tokenflock.engine import blas_kernels, cpu_kernels, pair_kernels, wide_kernels
 from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.cpu_terms import KINDS, columns_for, is_plain, kernel_for, lay_out, scratch
 from tokenflock.engine.fixed_kernels import fixed, layers
+from tokenflock.engine.machine import threads
 from tokenflock.engine.pointers import Pointer, sums_signature
 from tokenflock.engine.randomness import key_of
 from tokenflock.engine.step_kernels import (
@@ -90,7 +93,9 @@ class CpuEngine:
         """Everything."""
         return None
 
-    def velocity(self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, dtype: str = "float64") -> Array:
+    def velocity(
+        self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, dtype: str = "float64"
+    ) -> Array:
         """(E6), (E7) or (E8) by the kernels that a run would use."""
         n, d = x.shape
         terms = lay_out(model, n, dtype)
@@ -101,7 +106,9 @@ class CpuEngine:
         _velocity_kernel(model)(_sums(kernel_for(model), False, dtype), terms, work, y, t, kind, out)
         return out[:d, :n].T.astype(np.float64)
 
-    def begin(self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None) -> CpuStepper:
+    def begin(
+        self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
+    ) -> CpuStepper:
         """A run from x (n, d)."""
         return CpuStepper(task, x, run, wide, stop)
 
@@ -198,11 +205,11 @@ class CpuStepper:
         on_sphere = task.model.space == "sphere"
         common = (self._sums, self._terms, self._work)
         memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
+        if self._wide:
+            numba.set_num_threads(min(threads(), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
         with _WIDE if self._wide else nullcontext(), _blas().limit(limits=1) if self._products else nullcontext():
             if task.scheme is None:
                 return layers(self._step, *common, self._pages, self._clock[()], times, frames, kind, self._d, goal)
             if task.scheme.adaptive:
-                return adaptive(
-                    self._step, *common, self._table, task.scheme.order, *memory, on_sphere, self._d, goal
-                )
+                return adaptive(self._step, *common, self._table, task.scheme.order, *memory, on_sphere, self._d, goal)
             return fixed(self._step, *common, self._table, *memory, on_sphere, self._d, goal)

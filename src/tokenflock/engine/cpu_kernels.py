@@ -31,7 +31,7 @@ from tokenflock.model import LARGEST_EXPONENT
 
 POST, PRE, PERI, NGPT, SQRT = 0, 1, 2, 3, 4
 RELU, TANH = 1, 2
-FAR = 1e4  # where padding stands for the near kernels: its weights 2^-(1e8) are exactly 0
+FAR = 1e4  # how far off the scaled sphere padding stands for `mutual`: its weights 2^-(1e8) are exactly 0
 
 
 @kernel
@@ -67,12 +67,12 @@ def plain_velocity(sums, terms, work, y, t, kind, out):
     numbers, near, p, z, top = terms.numbers, work.near, work.tokens[P], work.line[Z], work.line[TOP]
     n, d = numbers.n, work.tokens.shape[1]
     _inverse_lengths(y, d, n, top)
-    scale = near.dtype.type(numbers.scale)
+    scale, far = near.dtype.type(numbers.scale), near.dtype.type(FAR + 2.0 * numbers.scale)
     for a in range(d):
         for i in range(n):
             near[a, i] = y[a, i] * top[0, i] * scale
         for i in range(n, near.shape[1]):
-            near[a, i] = near.dtype.type(FAR)
+            near[a, i] = far
     value, peak = terms.heads[VALUE, 0, 0, 0], np.float64(terms.heads[FORM, 0, 0, 0])
     sums(near, near, terms.rows, terms.frozen, peak, False, 0, n, p, z, top, work.share)
     for i in range(n):
@@ -96,10 +96,10 @@ def _attend(sums, terms, work, h):
     inverse = 1.0
     if numbers.near:
         inverse = 1.0 / numbers.scale
-        scale = x.dtype.type(numbers.scale)
+        scale, far = x.dtype.type(numbers.scale), x.dtype.type(FAR + 2.0 * numbers.scale)
         for a in range(d):
             for i in range(columns):
-                near[a, i] = scale * x[a, i] if i < n else x.dtype.type(FAR)
+                near[a, i] = scale * x[a, i] if i < n else far
         sums(near, near, terms.rows, terms.frozen, 0.0, False, 0, n, p, z, top, work.share)
     else:
         if numbers.scalar_form:

@@ -21,7 +21,10 @@ BLAS_FROM = 16  # from this dimension on, matrix products beat the pair loop (be
 NEAR_KERNELS = ("near2", "near3", "mutual")
 
 NUMBERS = np.dtype(
-    [(name, np.int64) for name in ("n", "space", "by_count", "hard", "near", "scalar_form", "scalar_value", "activation")]
+    [
+        (name, np.int64)
+        for name in ("n", "space", "by_count", "hard", "near", "scalar_form", "scalar_value", "activation")
+    ]
     + [(name, np.float64) for name in ("scale", "shift", "alpha", "decay", "noise", "mu", "rho")],
     align=True,
 )
@@ -96,7 +99,7 @@ def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> n
     # Tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2 for the near kernels, and s_ij = <x_i, x_j> for the
     # products. At beta = 0 any tiny scale gives equal weights.
     share = 1.0 if kernel_for(model) == "products" else 0.5
-    record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * share), 1e-30)
+    record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * share), 1e-10)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
     record["noise"], record["mu"], record["rho"] = model.noise, mu, rho
@@ -114,7 +117,9 @@ def lay_out(model: Model, n: int, dtype: str, layer_step: float = 0.0) -> Terms:
         step = np.eye(d) + layer_step * total
         values, rho = np.linalg.solve(step, values), float(np.abs(np.linalg.eigvals(step)).max())
     lo, hi = (np.concatenate([v, np.full(columns - n, v[-1])]) for v in visible(model.mask, n))
-    frozen, weights = (np.zeros((0, d)), np.zeros(0)) if model.frozen is None else (model.frozen.tokens, model.frozen.weights)
+    frozen, weights = (
+        (np.zeros((0, d)), np.zeros(0)) if model.frozen is None else (model.frozen.tokens, model.frozen.weights)
+    )
     ff = model.feedforward
     a, b, w = (np.zeros((1, d)), np.zeros(1), np.zeros((d, 1))) if ff is None else (ff.a, ff.b, ff.w)
     # Fresh, writable and row-major, always: any other flag would be another type to numba, and another compilation.
@@ -133,8 +138,7 @@ def lay_out(model: Model, n: int, dtype: str, layer_step: float = 0.0) -> Terms:
 
 def scratch(model: Model, terms: Terms, dtype: str) -> Work:
     """Work arrays for the kernel that will run; those it does not need are left empty. O(n d) numbers."""
-    _, heads, d, _ = terms.heads.shape
-    columns = terms.rows.shape[1]
+    d, columns = model.dim, terms.rows.shape[1]
     name = kernel_for(model)
     make = lambda *shape: np.zeros(shape, dtype=dtype)  # noqa: E731
     return Work(

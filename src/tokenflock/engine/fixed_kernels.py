@@ -51,7 +51,7 @@ def _aim(clock, times, t_stop, dt):
     """Cut the way to the next wanted time into equal steps no longer than dt: the times are hit, the order is kept."""
     target = min(times[clock.frame], t_stop)
     if clock.left == 0:
-        clock.left = max(1, int(math.ceil((target - clock.t) / dt * (1.0 - 1e-12))))
+        clock.left = max(1, math.ceil((target - clock.t) / dt * (1.0 - 1e-12)))
         clock.h = (target - clock.t) / clock.left
     return target
 

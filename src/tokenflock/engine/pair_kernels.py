@@ -40,7 +40,7 @@ CHUNKS = 8  # `mutual` always splits its rows so, whatever the threads: same bit
 
 @kernel
 def _interval(rows, i, m):
-    """Where the tokens i .. i + m - 1 look: [start, all_from) some of them, [all_from, all_to) all, [all_to, stop) some."""
+    """Where tokens i .. i + m - 1 look: [start, all_from) some of them, [all_from, all_to) all, [all_to, stop) some."""
     start, stop = int(rows[LO, i]), int(rows[HI, i + m - 1])
     all_from = min(int(rows[LO, i + m - 1]), stop)
     return start, all_from, max(all_from, int(rows[HI, i])), stop
@@ -63,7 +63,7 @@ def _masked2(x, j, a, b, z, p, q, lo, hi):
 
 @kernel
 def near2(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
-    """d = 2, B = c I on the circle. x is scaled so that s_ij - s_ii = -|x_i - x_j|^2: top_i = s_ii, no search for it."""
+    """d = 2, B = c I on the circle. x is scaled so that s_ij - s_ii = -|x_i - x_j|^2: top_i = s_ii, no search."""
     apart()
     m = width(x)
     for i in range(first, last, m):
@@ -123,7 +123,7 @@ def near3(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
 
 @kernel
 def _mutual_rows(x, first, last, share):
-    """Full attention, B = c I, d <= 3 (x has 3 rows, the unused zero): w_ij = w_ji, so each exponential serves two tokens.
+    """Full attention, B = c I, d <= 3 (x has 3 rows, the unused zero): w_ij = w_ji, each exponential serves two.
 
     share is (4, columns), this chunk's sums p and z for all tokens. Rows [first, last), two at a time, meet every
     register of columns from their own on, and give the tokens of later registers their part with the opposite sign.
@@ -148,13 +148,11 @@ def _mutual_rows(x, first, last, share):
             ex, ey, ez = a - a1, b - b1, c - c1
             v = exp2(-fma(dx, dx, fma(dy, dy, dz * dz)))
             w = exp2(-fma(ex, ex, fma(ey, ey, ez * ez)))
-            z0, z1 = z0 + v, z1 + w
-            dx, dy, dz, ex, ey, ez = v * dx, v * dy, v * dz, w * ex, w * ey, w * ez
-            p0, q0, r0 = p0 + dx, q0 + dy, r0 + dz
-            p1, q1, r1 = p1 + ex, q1 + ey, r1 + ez
-            store(share, 0, j, load(share, 0, j) - (dx + ex))
-            store(share, 1, j, load(share, 1, j) - (dy + ey))
-            store(share, 2, j, load(share, 2, j) - (dz + ez))
+            z0, p0, q0, r0 = z0 + v, fma(v, dx, p0), fma(v, dy, q0), fma(v, dz, r0)
+            z1, p1, q1, r1 = z1 + w, fma(w, ex, p1), fma(w, ey, q1), fma(w, ez, r1)
+            store(share, 0, j, load(share, 0, j) - fma(v, dx, w * ex))
+            store(share, 1, j, load(share, 1, j) - fma(v, dy, w * ey))
+            store(share, 2, j, load(share, 2, j) - fma(v, dz, w * ez))
             store(share, 3, j, load(share, 3, j) + (v + w))
         for k, p, q, r, z in ((i, p0, q0, r0, z0), (i + 1, p1, q1, r1, z1)):
             share[0, k] += total(p)

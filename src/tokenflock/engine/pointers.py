@@ -1,6 +1,6 @@
 """Compiled functions as values: one pointer type names every pair kernel, another every velocity.
 
-numba optimises a callee again inside each caller; through a pointer a function is compiled once, and only if it is used.
+numba optimises a callee again inside each caller; through a pointer a function is compiled once, and only if used.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class ReferenceStepper:
     def __init__(self, task: Task, x: Array, run: int, stop: NDArray[np.uint8] | None) -> None:
         model = task.model
         self.task, self.model, self.d = task, model, model.dim
-        self.y = np.array(x, dtype=np.float64)
+        self.y: Array = np.array(x, dtype=np.float64)
         if model.has_radius:
             self.y = np.column_stack([self.y, np.full(len(x), model.norm.radius)])
         self.t, self.steps, self.rejected, self.evaluations = 0.0, 0, 0, 0
@@ -106,9 +106,7 @@ class ReferenceStepper:
                 self._phases.pop(0)
                 self._times, self._states, self._slopes, self._left = [], [], [], 0
             elif last:
-                self.outcome = (
-                    Outcome.DONE if ended else Outcome.INTERRUPTED if self._stop[0] else Outcome.COLLAPSED
-                )
+                self.outcome = Outcome.DONE if ended else Outcome.INTERRUPTED if self._stop[0] else Outcome.COLLAPSED
                 if self.outcome is Outcome.COLLAPSED:
                     frames[filled:], filled = self.y, len(times)
             elif filled == len(times) or self.evaluations >= budget:
@@ -170,7 +168,8 @@ class ReferenceStepper:
         if self._left == 0:
             self._left = max(1, math.ceil((target - self.t) / dt * (1.0 - 1e-12)))
             self._h = (target - self.t) / self._left
-        h, stages = self._h, []
+        h = self._h
+        stages: list[Array] = []
         push = noise * math.sqrt(h) * normals(self._key, self.steps, len(self.y), self.d) if noise else None
         for a, c in zip(scheme.a, scheme.c, strict=True):
             y = self.y + h * sum((w * k for w, k in zip(a, stages, strict=False)), np.zeros_like(self.y))

@@ -34,5 +34,7 @@ def wide_mutual(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
     gather(share, p, z)
 
 
-WIDE = {name: widen(getattr(pair_kernels, name)) for name in ("near2", "near3", "general2", "general3", "general", "rare")}
+WIDE = {
+    name: widen(getattr(pair_kernels, name)) for name in ("near2", "near3", "general2", "general3", "general", "rare")
+}
 WIDE["mutual"] = wide_mutual

@@ -1,0 +1,47 @@
+"""What the machine gives: cores, and a place for compiled kernels."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from tokenflock.errors import bad
+
+
+def threads() -> int:
+    """Cores to use: TOKENFLOCK_THREADS, or all that this process may run on."""
+    given = os.environ.get("TOKENFLOCK_THREADS")
+    if given is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not given.isdigit() or int(given) < 1:
+        raise bad("TOKENFLOCK_THREADS", given, "an integer >= 1", "Unset it to use all cores.")
+    return int(given)
+
+
+def _writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, or in the folder that it would be made in."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK)
+
+
+def find_cache() -> Path:
+    """Where numba keeps compiled kernels, before the first is compiled.
+
+    Its own choices are NUMBA_CACHE_DIR, the package's folder, and the user's cache; where none can be written (a
+    container with a read-only image and no home) it would refuse to compile at all: then the temporary folder.
+    """
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    beside = Path(__file__).parent / "__pycache__"
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    for place in (beside, home / "numba"):
+        if _writable(place):
+            return place
+    place = Path(tempfile.gettempdir()) / f"tokenflock-{os.getuid() if hasattr(os, 'getuid') else 'kernels'}"
+    os.environ["NUMBA_CACHE_DIR"] = str(place)
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.CACHE_DIR = str(place)
+    return place
