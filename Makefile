@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: help reproduce test test-all bench docs clean
 
 help:
-	@echo "make reproduce   every table and figure, and out/report.html (under two minutes)"
+	@echo "make reproduce   every table and figure, and out/report.html (about two minutes, and the install the first time)"
 	@echo "make test        ruff, mypy and the fast tests"
 	@echo "make test-all    every test, the slow ones too"
 	@echo "make bench       tokenflock beside its peers on this machine"
@@ -25,7 +25,7 @@ help:
 
 # What is in out/ and up to date is kept: an interrupted run goes on where it stopped.
 reproduce: .venv/.stamp
-	$(BIN)/tokenflock reproduce --out out --overwrite
+	$(BIN)/tokenflock reproduce --out out
 
 test: .venv/.stamp
 	$(BIN)/ruff check .

@@ -21,7 +21,8 @@ _HOME = {
     **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
     **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
     **dict.fromkeys(
-        ("uniform", "cap", "cube", "orthonormal", "clusters_at", "von_mises_fisher", "gaussian"), "tokenflock.start"
+        ("uniform", "cap", "cube", "orthonormal", "planted", "von_mises_fisher", "gaussian", "equiangular"),
+        "tokenflock.start",
     ),
     **dict.fromkeys(("again", "simulate"), "tokenflock.simulation"),
     **dict.fromkeys(("save", "load", "validate"), "tokenflock.trajectory"),

@@ -62,7 +62,7 @@ MATRIX = """V: FILE.npy, identity (default), diag:1,0.5, spectrum:1,0.5, plane_r
 jordan:eigenvalue=1,size=2, paranormal:MULTIPLICITY, a matrix of paper B such as hyperplanes-2d, or with a seed
 rotation:7, ginibre:7, goe:7, wigner:7, positive_definite:7, uniform_entries:7."""
 START = """uniform (default), cap:ANGLE, cube:HALF_WIDTH, gaussian:SCALE, orthonormal, equiangular:OVERLAP,
-clusters:n_clusters=4,spread=0.1 or von_mises_fisher:KAPPA."""
+planted:n_clusters=4,spread=0.1 or von_mises_fisher:KAPPA."""
 TIMES = "What to keep: N equally spaced times, or 0 and N times in equal ratios from FIRST. Default 101."
 
 Flag = str | None  # numbers too: spec.plain reads them, and errors then name the value
@@ -244,12 +244,12 @@ def _text(value: Any) -> str:
 def _show(told: dict[str, Any], form: str = "table") -> None:
     """An answer on stdout, as JSON or as a table of two columns."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     if form == "json":
         typer.echo(json.dumps(told, indent=2))
     elif form == "table":
-        table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+        table = Table(Column(), Column(overflow="fold"), show_header=False, box=None, padding=(0, 2, 0, 0))
         for row in ((name, _text(value)) for name, value in told.items() if value not in (None, {})):
             table.add_row(*row)
         Console().print(table, markup=False, highlight=False)
@@ -270,7 +270,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON 
     from importlib.util import find_spec
 
     from tokenflock.engine.choose import HOMES
-    from tokenflock.runner import threads
+    from tokenflock.engine.machine import threads
     from tokenflock.simulation import versions
 
     more = {name: version(name) for name in ("zarr", "h5netcdf", "matplotlib", "typer", "rich") if find_spec(name)}

@@ -27,10 +27,10 @@ import numpy as np
 
 from tokenflock import figures, plot, theory
 from tokenflock.analysis import clusters, renyi
+from tokenflock.engine.machine import threads
 from tokenflock.errors import FileError
 from tokenflock.geometry import circle, distance
 from tokenflock.model import Model
-from tokenflock.runner import threads
 from tokenflock.simulation import simulate, versions
 from tokenflock.start import uniform
 

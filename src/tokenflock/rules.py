@@ -79,10 +79,12 @@ def _matrices(model: Model) -> None:
         given = getattr(model, name)
         if given is None:
             continue
-        array = np.asarray(given)
         rows = model.dim if name == "value" else None
-        shape = (None, rows, model.dim) if array.ndim == 3 else (rows, model.dim)
-        array = matrix(name, given, shape)
+        try:
+            heads_axis = np.ndim(given) == 3
+        except ValueError:  # ragged lists: `matrix` says so
+            heads_axis = False
+        array = matrix(name, given, (None, rows, model.dim) if heads_axis else (rows, model.dim))
         _set(model, name, array)
         if array.ndim == 3:
             heads[name] = len(array)
@@ -123,7 +125,8 @@ def _on_the_sphere(model: Model) -> Frozen:
         raise bad(
             "frozen.tokens", f"tokens {off:.1e} off the sphere", f"unit vectors to {OFF_SPHERE:g}", "Divide by |x|."
         )
-    return Frozen(frozen.tokens / length, frozen.weights)
+    # Once only: dividing again would change the last bits, and a repeated run with them.
+    return frozen if off < 1e-12 else Frozen(frozen.tokens / length, frozen.weights)
 
 
 def _clashes(model: Model) -> None:

@@ -17,8 +17,7 @@ from tokenflock.engine.machine import threads
 from tokenflock.geometry import Array
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
-PAIR_S = 1.5e-9  # about one pair of tokens
-WIDE_FROM = 60_000  # pairs an evaluation from which one run is worth spreading over the cores
+WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
 CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
 BAR_AFTER_S = 2.0
 
@@ -75,6 +74,8 @@ class Runner:
                 self._beside(records, starts, beside)
         except KeyboardInterrupt:
             self.stop[0] = 1
+            for record in records:
+                self._fill_missing(record)
         finally:
             self.progress.end()
         return records, space
@@ -103,10 +104,11 @@ class Runner:
     def _one(self, record: Record, start: Array, r: int, wide: bool) -> None:
         """Advance one run to its end, filling its record as it goes: an interruption leaves what is there."""
         if self.stop[0]:
-            self._fill_missing(record, len(start))
+            self._fill_missing(record)
             return
         stepper = self.engine.begin(self.task, start, run=r, wide=wide, stop=self.stop)
-        patience = max(1, int(PATIENCE_S / (PAIR_S * (self._pairs(len(start)) + 100) * (1 + self.task.model.dim / 8))))
+        evaluation_s = self.engine.pair_s * (self._pairs(len(start)) + 100) * (1 + self.task.model.dim / 8)
+        patience = max(1, int(PATIENCE_S / evaluation_s))
         try:
             self._advance(record, stepper, start, patience, r)
         except KeyboardInterrupt:
@@ -115,7 +117,7 @@ class Runner:
         finally:
             record.t, record.steps = stepper.t, stepper.steps
             record.rejected, record.evaluations = stepper.rejected, stepper.evaluations
-            self._fill_missing(record, len(start))
+            self._fill_missing(record)
             self.progress.finish(r)
 
     def _advance(self, record: Record, stepper: Stepper, start: Array, patience: int, r: int) -> None:
@@ -156,7 +158,7 @@ class Runner:
                     record.reduced[name] = np.full((len(self.times), *value.shape), np.nan)
                 record.reduced[name][k] = value
 
-    def _fill_missing(self, record: Record, n: int) -> None:
+    def _fill_missing(self, record: Record) -> None:
         if record.frames is not None:
             record.frames[record.filled :] = np.nan
         for name in self.reducers:

@@ -144,7 +144,7 @@ def check_start(model: Model, start: Any) -> Array:
         warnings.warn(
             f"start is up to {off:.1e} off the sphere: its tokens were divided by their length.", stacklevel=3
         )
-    return retract(x)
+    return retract(x) if off > SILENT else x  # dividing again would change the last bit: `again` must not
 
 
 def _positive(name: str, value: Any) -> float:

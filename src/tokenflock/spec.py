@@ -37,13 +37,13 @@ from typing import Any
 
 import numpy as np
 
+from tokenflock.arguments import scalar
 from tokenflock.errors import FileError, SpecError, TokenflockError, bad, clash, unknown
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
 from tokenflock.rules import MASKS
 from tokenflock.start import STARTS
-from tokenflock.theory import scalar
 from tokenflock.weights import FAMILIES, PAPER_B
 
 SECTIONS = ("model", "start", "simulate")

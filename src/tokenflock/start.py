@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tokenflock.arguments import real, scalar, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import Array, retract, to_sphere
-from tokenflock.theory import cap_measure, real, scalar, whole
+from tokenflock.theory import cap_measure
 from tokenflock.weights import orthonormal_rows
 
 Draw = Callable[[np.random.Generator], Any]
@@ -81,7 +82,7 @@ def equiangular(n_tokens: int, dim: int, overlap: float, seed: int = 0, runs: in
     return _ensemble(draw, seed, runs)
 
 
-def clusters(n_tokens: int, dim: int, n_clusters: int, spread: float, seed: int = 0, runs: int | None = None) -> Array:
+def planted(n_tokens: int, dim: int, n_clusters: int, spread: float, seed: int = 0, runs: int | None = None) -> Array:
     """Planted clusters of equal size (to one token), uniform in caps of radius spread, uniform centers, shuffled."""
     n, d = _sizes(n_tokens, dim, sphere=True)
     k = whole("n_clusters", n_clusters, 1)
@@ -120,10 +121,9 @@ STARTS: dict[str, Callable[..., Any]] = {
     "gaussian": gaussian,
     "orthonormal": orthonormal,
     "equiangular": equiangular,
-    "clusters": clusters,
+    "planted": planted,
     "von_mises_fisher": von_mises_fisher,
 }
-clusters_at = clusters  # its name in the package, where `clusters` is the analysis
 
 
 def _cap_gap(share: Array, radius: float, d: int) -> Array:

@@ -14,7 +14,8 @@ from tokenflock.errors import FileError, missing
 if TYPE_CHECKING:
     import xarray as xr
 
-MANIFEST = "tokenflock.json"  # name and size of every file of a Zarr folder: a missing chunk would read as zeros
+ADVICE = "Load files that flock.save or `tokenflock simulate --out` wrote."
+FILES = "files"  # attribute with name and size of every file of a Zarr folder: a missing chunk would read as zeros
 
 
 def check_target(path: Path, overwrite: bool) -> Path:
@@ -55,14 +56,48 @@ def write(run: xr.Dataset, path: Path, overwrite: bool) -> Path:
             run.to_netcdf(part, engine=_netcdf())
         else:
             run.to_zarr(part, mode="w", consolidated=False, zarr_format=3)
-            files = {str(f.relative_to(part)): f.stat().st_size for f in sorted(part.rglob("*")) if f.is_file()}
-            (part / MANIFEST).write_text(json.dumps(files))
-        if path.exists():
-            path.rename(scratch / "replaced")
-        part.rename(path)
+            _list_files(part)
+        _exchange(part, path, scratch / "replaced")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return path
+
+
+def _list_files(folder: Path) -> None:
+    """Put the list of files into the attributes of the group."""
+    root = folder / "zarr.json"
+    files = {
+        str(f.relative_to(folder)): f.stat().st_size for f in sorted(folder.rglob("*")) if f.is_file() and f != root
+    }
+    group = json.loads(root.read_text())
+    group["attributes"][FILES] = json.dumps(files)
+    root.write_text(json.dumps(group))
+
+
+def _exchange(part: Path, path: Path, replaced: Path) -> None:
+    """The new file under the final name; if that fails, the old one again."""
+    if path.exists():
+        path.rename(replaced)
+    try:
+        part.rename(path)
+    except BaseException:
+        if replaced.exists():
+            replaced.rename(path)
+        raise
+
+
+def _check_files(path: Path) -> None:
+    """Every file of a Zarr folder is there, and as long as it was."""
+    try:
+        files = json.loads(json.loads((path / "zarr.json").read_text())["attributes"][FILES])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileError(
+            f"{str(path)!r} is not a trajectory of tokenflock, or its zarr.json is damaged. {ADVICE}"
+        ) from error
+    broken = [n for n, size in files.items() if not (path / n).is_file() or (path / n).stat().st_size != size]
+    if broken:
+        count = f"{len(broken)} of {len(files)} files are missing or cut, first {broken[0]!r}"
+        raise FileError(f"{str(path)!r} is damaged: {count}. Copy it again, or repeat the run.")
 
 
 def read(path: Path) -> xr.Dataset:
@@ -71,19 +106,14 @@ def read(path: Path) -> xr.Dataset:
 
     if not path.exists():
         raise FileError(f"{str(path)!r} does not exist.")
-    advice = "Load files that flock.save or `tokenflock simulate --out` wrote."
     if path.is_dir():
-        if not (path / MANIFEST).is_file():
-            raise FileError(f"{str(path)!r} is not a trajectory of tokenflock: it has no {MANIFEST}. {advice}")
-        files = json.loads((path / MANIFEST).read_text())
-        broken = [n for n, size in files.items() if not (path / n).is_file() or (path / n).stat().st_size != size]
-        if broken:
-            count = f"{len(broken)} of {len(files)} files are missing or cut, first {broken[0]!r}"
-            raise FileError(f"{str(path)!r} is damaged: {count}. Copy it again, or repeat the run.")
-        return xr.open_zarr(path, consolidated=False, chunks=None)
+        _check_files(path)
+        run = xr.open_zarr(path, consolidated=False, chunks=None)
+        del run.attrs[FILES]
+        return run
     try:
         with xr.open_dataset(path, engine=_netcdf()) as file:
             return file.load()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         why = f"{error}. It is foreign or truncated"
-        raise FileError(f"{str(path)!r} cannot be read as netCDF: {why}. {advice}") from error
+        raise FileError(f"{str(path)!r} cannot be read as netCDF: {why}. {ADVICE}") from error

@@ -16,15 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tokenflock.arguments import Reals, real, scalar, whole
 from tokenflock.errors import bad, unknown
-
-Reals = NDArray[np.float64]
-Inside = Callable[[Reals], Any]
 
 #: Renyi's parking constant: the mean share of a long street that randomly parked unit cars fill (A.5.5).
 PARKING = 0.7475979202534114
@@ -38,31 +36,6 @@ TERMINAL = {
     "ngpt": (-2.0, "integral of alpha"),
     "sqrt": (-4.0, "sqrt t"),
 }
-
-
-def whole(argument: str, given: Any, least: int, advice: str = "") -> int:
-    """The argument as an int, if it is a whole number >= least."""
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
-        raise bad(argument, given, f"an integer >= {least}", advice)
-    return int(given)
-
-
-def real(argument: str, given: Any, allowed: str, inside: Inside = np.isfinite, advice: str = "") -> Reals:
-    """The argument as float64, if every number in it is real, finite and inside."""
-    try:
-        value = np.asarray(np.nan if np.iscomplexobj(given) else given, dtype=np.float64)
-    except (TypeError, ValueError):
-        value = np.asarray(np.nan)
-    if not np.all(np.isfinite(value) & inside(value)):
-        raise bad(argument, given, allowed, advice)
-    return value
-
-
-def scalar(argument: str, given: Any, allowed: str, inside: Inside = np.isfinite, advice: str = "") -> float:
-    """As `real`, for one number."""
-    if np.ndim(given):
-        raise bad(argument, given, f"one number, {allowed}", advice)
-    return float(real(argument, given, allowed, inside, advice))
 
 
 def _beta(given: ArrayLike) -> Reals:

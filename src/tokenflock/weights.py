@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tokenflock.arguments import Reals, real, scalar, whole
 from tokenflock.errors import bad
-from tokenflock.theory import Reals, real, scalar, whole
 
 # The condition number of oblique bases: not orthogonal, and yet a spectrum keeps 15 digits.
 SKEW = 3.0

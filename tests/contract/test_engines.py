@@ -1,8 +1,10 @@
 """Every engine against the specification in model.py, over every option of a model; and what a Stepper promises."""
 
 import hashlib
+import importlib
 import math
 import os
+import pkgutil
 import subprocess
 import sys
 
@@ -12,8 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import models
 import tokenflock as flock
+import tokenflock.engine
 from tokenflock.engine import cpu as cpu_module
-from tokenflock.engine import cpu_kernels, fixed_kernels, pair_kernels, step_kernels, wide_kernels
+from tokenflock.engine import cpu_kernels
 from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.cpu_terms import kernel_for
 from tokenflock.errors import EngineError, SpecError
@@ -296,10 +299,10 @@ class TestOutcomes:
 
 
 def _compiled():
-    """How many functions have been compiled, for how many signatures."""
-    places = (cpu_kernels, fixed_kernels, pair_kernels, step_kernels, wide_kernels)
-    dispatchers = {id(f): f for place in places for f in vars(place).values() if hasattr(f, "signatures")}
-    dispatchers |= {id(f): f for f in wide_kernels.WIDE.values()}
+    """How many pointers there are, and for how many signatures functions have been compiled."""
+    names = [m.name for m in pkgutil.iter_modules(tokenflock.engine.__path__, "tokenflock.engine.")]
+    places = [importlib.import_module(name) for name in names]
+    dispatchers = {id(f): f for place in places for f in vars(place).values() if hasattr(f, "nopython_signatures")}
     return len(cpu_module._POINTERS), sum(len(f.signatures) for f in dispatchers.values())
 
 
@@ -340,14 +343,17 @@ def test_wide_kernels_have_the_bits_of_narrow_ones(name, cpu):
 
 
 THREADED = """
-import hashlib, sys
+import hashlib
 import tokenflock as flock
 bits = hashlib.sha256()
 cases = [
     (flock.Model(dim=2, beta=64.0), flock.uniform(400, 2), {}),
     (flock.Model(dim=3, beta=9.0, mask="full"), flock.uniform(300, 3), {}),
+    (flock.Model(dim=3, beta=9.0, mask=flock.Window(50)), flock.uniform(300, 3), {}),
+    (flock.Model(dim=5, beta=4.0, mask="full"), flock.uniform(200, 5), {"scheme": "layers", "dt": 0.5}),
     (flock.Model(dim=2, beta=64.0), flock.uniform(50, 2, runs=5), {}),
     (flock.Model(dim=2, beta=4.0, noise=0.3), flock.uniform(20, 2, runs=3), {"dt": 0.1, "seed": 4}),
+    (flock.Model(dim=20, beta=4.0), flock.uniform(140, 20), {}),
     (flock.Model(dim=20, beta=4.0), flock.uniform(140, 20, runs=2), {}),
 ]
 for model, start, options in cases:
@@ -357,38 +363,52 @@ print(bits.hexdigest())
 """
 
 
+def in_another_process(program, threads):
+    environment = os.environ | {"TOKENFLOCK_THREADS": str(threads)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 def test_the_number_of_threads_does_not_change_a_bit():
-    digests = set()
-    for threads in ("1", "2"):
-        environment = os.environ | {"TOKENFLOCK_THREADS": threads}
-        done = subprocess.run(
-            [sys.executable, "-c", THREADED], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        digests.add(done.stdout.strip())
-    assert len(digests) == 1
-    assert len(digests.pop()) == hashlib.sha256().digest_size * 2
+    # One, as many as there are here, and more than there are anywhere.
+    digests = {threads: in_another_process(THREADED, threads) for threads in (1, 2, 7)}
+    assert len(set(digests.values())) == 1, digests
+    assert len(digests[1]) == 2 * hashlib.sha256().digest_size
 
 
-CACHED = """
+TOGETHER = """
+from concurrent.futures import ThreadPoolExecutor
 import tokenflock as flock
-from tokenflock.engine.wide_kernels import WIDE
-flock.simulate(flock.Model(dim=2), flock.uniform(360, 2), 0.1, times=[0.1])
-print(sum(WIDE["near2"].stats.cache_misses.values()))
+start = flock.uniform(300, 2, runs=6)
+follow = lambda x: flock.simulate(flock.Model(dim=2, beta=64.0), x, 5.0, times=[5.0]).x.values.tobytes()
+one_by_one = [follow(x) for x in start]
+with ThreadPoolExecutor(6) as pool:
+    assert list(pool.map(follow, start)) == one_by_one
+print("same")
 """
 
 
-def test_wide_kernels_are_found_again_by_the_next_process():
-    # Otherwise every process compiles them for seconds, and leaves one more file in the cache.
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", CACHED],
-            env=os.environ | {"TOKENFLOCK_THREADS": "2"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    assert done.stdout.strip() == "0"
+def test_large_runs_may_go_on_side_by_side():
+    assert in_another_process(TOGETHER, 2) == "same"
+
+
+CACHED = """
+import importlib, pkgutil
+import tokenflock as flock, tokenflock.engine
+flock.simulate(flock.Model(dim=2), flock.uniform(360, 2), 0.1, times=[0.1])
+names = [m.name for m in pkgutil.iter_modules(tokenflock.engine.__path__, "tokenflock.engine.")]
+functions = {id(f): f for n in names for f in vars(importlib.import_module(n)).values() if hasattr(f, "stats")}
+print(sum(sum(f.stats.cache_misses.values()) for f in functions.values()))
+"""
+
+
+def test_a_second_process_compiles_nothing():
+    # Otherwise every process waits for seconds, and leaves one more file in the cache.
+    in_another_process(CACHED, 2)
+    assert in_another_process(CACHED, 2) == "0"
 
 
 # ---- what an engine may decline

@@ -16,7 +16,7 @@ ARGUMENTS = {
     "gaussian": (6, 7),
     "orthonormal": (6, 7),
     "equiangular": (6, 7, 0.3),
-    "clusters": (6, 7, 2, 0.1),
+    "planted": (6, 7, 2, 0.1),
     "von_mises_fisher": (6, 7, 5.0),
 }
 ON_SPHERE = sorted(set(ARGUMENTS) - {"cube", "gaussian"})
@@ -108,7 +108,7 @@ def test_equiangular_tokens_have_one_overlap(n_tokens, overlap):
 
 
 def test_planted_clusters_are_there_balanced_and_shuffled():
-    x = start.clusters(50, 6, n_clusters=4, spread=0.01, seed=12)
+    x = start.planted(50, 6, n_clusters=4, spread=0.01, seed=12)
     near = distance(x[:, None], x[None]) < 0.021
     sizes = near.sum(axis=1)
     assert sorted(set(sizes)) == [12, 13]
@@ -178,8 +178,8 @@ def test_von_mises_fisher_keeps_its_shape_when_it_is_nearly_a_point():
         (lambda: start.gaussian(3, 2, scale=np.nan), r"scale = nan cannot be used"),
         (lambda: start.orthonormal(3, 2), r"n_tokens = 3 cannot be used. Allowed: 1 to dim = 2.*raise dim"),
         (lambda: start.equiangular(3, 4, -0.6), r"overlap = -0.6 cannot be used. Allowed: from -0.5 to 1"),
-        (lambda: start.clusters(3, 2, 4, 0.1), r"n_clusters = 4 cannot be used. Allowed: 1 to n_tokens = 3"),
-        (lambda: start.clusters(3, 2, 2, 0.0), r"spread = 0.0 cannot be used"),
+        (lambda: start.planted(3, 2, 4, 0.1), r"n_clusters = 4 cannot be used. Allowed: 1 to n_tokens = 3"),
+        (lambda: start.planted(3, 2, 2, 0.0), r"spread = 0.0 cannot be used"),
         (lambda: start.von_mises_fisher(3, 2, -1.0), r"kappa = -1.0 cannot be used. Allowed: from 0 to 1e300"),
         (lambda: start.von_mises_fisher(3, 2, [1.0, 2.0]), r"kappa = \[1.0, 2.0\] cannot be used. Allowed: one number"),
     ],

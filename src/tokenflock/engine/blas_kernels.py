@@ -2,13 +2,12 @@
 
 The diagonal is left out of the product, so that the pull of a token on itself is exactly 0 and a pull of 1e-25 from
 far tokens keeps its digits; tokens closer than about 1e-8 keep an absolute accuracy of rounding only.
-BLAS itself must run on one thread (engine/cpu.py sees to it): the tiles are what is spread over the cores.
+BLAS itself must run on one thread (engine/cpu.py sees to it): the tiles are what is shared among the cores.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
 from tokenflock.engine.pair_kernels import HI, LO, kernel
 from tokenflock.engine.simd import exp2, larger, load, peak, splat, store, total, width
@@ -17,16 +16,14 @@ TILE = 128  # rows of attention weights held at a time
 
 
 @kernel
-def _transposed(x, n):
-    """(n, d) from (d, columns), in squares that fit the cache."""
+def transpose(x, n, result):
+    """result (n, d) from x (d, columns), in squares that fit the cache."""
     d = x.shape[0]
-    result = np.empty((n, d), x.dtype)
     for i0 in range(0, n, 16):
         for a0 in range(0, d, 16):
             for i in range(i0, min(i0 + 16, n)):
                 for a in range(a0, min(a0 + 16, d)):
                     result[i, a] = x[a, i]
-    return result
 
 
 @kernel
@@ -97,26 +94,9 @@ def _tile(tokens, query, rows, known, i, p, z, top):
 
 
 @kernel
-def products(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
-    """The signature of the pair kernels; all rows at once, no frozen tokens, not hard.
+def products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+    """Tile k, with the signature of the pair kernels; no frozen tokens, not hard. share: x' and u' (2, n, d).
 
     slope: the largest logit of every row if it is known and positive (there is no bias here), 0 to search for it.
     """
-    known = x.dtype.type(slope)
-    tokens = _transposed(x, last)
-    query = tokens if x.ctypes.data == u.ctypes.data else _transposed(u, last)
-    for i in range(0, last, TILE):
-        _tile(tokens, query, rows, known, i, p, z, top)
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def wide_products(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
-    """The same on all cores: tiles k and last - k together, so that causal work is even."""
-    known = x.dtype.type(slope)
-    tokens = _transposed(x, last)
-    query = tokens if x.ctypes.data == u.ctypes.data else _transposed(u, last)
-    tiles = (last + TILE - 1) // TILE
-    for k in prange((tiles + 1) // 2):
-        _tile(tokens, query, rows, known, k * TILE, p, z, top)
-        if tiles - 1 - k != k:
-            _tile(tokens, query, rows, known, (tiles - 1 - k) * TILE, p, z, top)
+    _tile(share[0], share[1], rows, x.dtype.type(slope), k * TILE, p, z, top)

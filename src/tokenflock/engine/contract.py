@@ -89,6 +89,7 @@ class Engine(Protocol):
     """Turns (model, start, times) into positions."""
 
     name: str
+    pair_s: float  # about what one pair of tokens costs, in seconds
 
     def supports(self, model: Model, dtype: str) -> str | None:
         """None if it can run this; otherwise one sentence saying why not."""

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import nullcontext
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba import typeof, types
-from numba.core import config
 from numpy.typing import NDArray
 
-from tokenflock.engine import blas_kernels, cpu_kernels, pair_kernels, wide_kernels
+from tokenflock.engine import blas_kernels, cpu_kernels, pair_kernels, sums_kernels
 from tokenflock.engine.contract import Outcome, Task
-from tokenflock.engine.cpu_terms import KINDS, columns_for, is_plain, kernel_for, lay_out, scratch
+from tokenflock.engine.cpu_terms import KINDS, TOP, P, U, X, Z, columns_for, is_plain, kernel_for, lay_out, scratch
 from tokenflock.engine.fixed_kernels import fixed, layers
 from tokenflock.engine.machine import threads
-from tokenflock.engine.pointers import Pointer, sums_signature
+from tokenflock.engine.pointers import Pointer, part_signature, sums_signature
 from tokenflock.engine.randomness import key_of
 from tokenflock.engine.step_kernels import (
     CLOCK,
@@ -33,8 +32,6 @@ from tokenflock.engine.step_kernels import (
 )
 from tokenflock.geometry import Array
 from tokenflock.model import Model, kind_at, phases
-
-_WIDE = threading.Lock()  # numba's thread pool may serve one caller at a time only
 
 
 @lru_cache
@@ -60,10 +57,16 @@ class Goal(NamedTuple):
 
 
 @lru_cache
-def _sums(name: str, wide: bool, dtype: str) -> Pointer:
-    if name == "products":
-        return Pointer(blas_kernels.wide_products if wide else blas_kernels.products, sums_signature(dtype))
-    return Pointer(wide_kernels.WIDE[name] if wide else getattr(pair_kernels, name), sums_signature(dtype))
+def _part(name: str, dtype: str) -> Pointer:
+    """A pair kernel."""
+    home = blas_kernels if name == "products" else pair_kernels
+    return Pointer(getattr(home, name), part_signature(dtype))
+
+
+@lru_cache
+def _sums(wide: bool, dtype: str) -> Pointer:
+    """What runs the parts of a pair kernel: one thread, or the leader of a team."""
+    return Pointer(sums_kernels.lead if wide else sums_kernels.alone, sums_signature(dtype))
 
 
 _POINTERS: dict[Any, Pointer] = {}
@@ -88,6 +91,7 @@ class CpuEngine:
     """numba on the cores of this machine."""
 
     name = "cpu"
+    pair_s = 1.5e-9
 
     def supports(self, model: Model, dtype: str) -> str | None:
         """Everything."""
@@ -103,7 +107,8 @@ class CpuEngine:
         y = state_of(model, x, dtype, radius)
         out = np.zeros_like(y)
         kind = KINDS[kind_at(model.norm, t)]
-        _velocity_kernel(model)(_sums(kernel_for(model), False, dtype), terms, work, y, t, kind, out)
+        pointers = _sums(False, dtype), _part(kernel_for(model), dtype)
+        _velocity_kernel(model)(*pointers, terms, work, y, t, kind, out)
         return out[:d, :n].T.astype(np.float64)
 
     def begin(
@@ -143,10 +148,10 @@ class CpuStepper:
         self._key = np.uint64(key_of(task.seed, run))
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self._products = kernel_for(model) == "products"
-        self._sums = _sums(kernel_for(model), wide, dtype)
+        self._pairs = _sums(wide, dtype), _part(kernel_for(model), dtype)
         self.outcome: Outcome | None = None
         page = self._pages[0]
-        shared = (self._sums, self._terms, self._work, page)
+        shared = (*self._pairs, self._terms, self._work, page)
         if task.scheme is None:
             layer = cpu_kernels.rescaled_layer if model.space == "rescaled" else cpu_kernels.layer
             self._step = _pointer(layer, dtype, *shared, types.float64, types.float64, types.int64)
@@ -203,13 +208,38 @@ class CpuStepper:
     def _call(self, goal: Goal, kind: int, times: Array, frames: Array) -> int:
         task = self._task
         on_sphere = task.model.space == "sphere"
-        common = (self._sums, self._terms, self._work)
+        common = (*self._pairs, self._terms, self._work)
         memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
-        if self._wide:
-            numba.set_num_threads(min(threads(), config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
-        with _WIDE if self._wide else nullcontext(), _blas().limit(limits=1) if self._products else nullcontext():
+        with (
+            self._team() if self._wide else nullcontext(),
+            _blas().limit(limits=1) if self._products else nullcontext(),
+        ):
             if task.scheme is None:
                 return layers(self._step, *common, self._pages, self._clock[()], times, frames, kind, self._d, goal)
             if task.scheme.adaptive:
                 return adaptive(self._step, *common, self._table, task.scheme.order, *memory, on_sphere, self._d, goal)
             return fixed(self._step, *common, self._table, *memory, on_sphere, self._d, goal)
+
+    @contextmanager
+    def _team(self) -> Iterator[None]:
+        """Helpers for the length of one call, on the other cores."""
+        terms, work = self._terms, self._work
+        x = work.near if terms.numbers["near"] or is_plain(self._task.model) else work.tokens[X]
+        u = x if x is work.near else work.tokens[U]
+        hard = bool(terms.numbers["hard"])
+        outputs = (work.tokens[P], work.line[Z], work.line[TOP], work.share, work.desk)
+        job = (self._pairs[1], x, u, terms.rows, terms.frozen, hard, int(terms.numbers["n"]), *outputs)
+        work.desk[sums_kernels.CLOSED] = 0
+        helpers = [_pool().submit(sums_kernels.help_out, *job) for _ in range(threads() - 1)]
+        try:
+            yield
+        finally:
+            sums_kernels.close(work.desk)
+            for helper in helpers:
+                if not helper.cancel():
+                    helper.result()
+
+
+@lru_cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_name_prefix="tokenflock")

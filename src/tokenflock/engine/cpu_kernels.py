@@ -1,7 +1,7 @@
 """The right-hand side (E4)-(E10) and the layer (E12), (E13) in compiled form. Tokens are columns, (d, columns).
 
-`sums` is a pointer to a pair kernel, so that the kernels compile apart and only those that are used. Loops are written
-out: slices and array expressions cost seconds of compilation each.
+`sums` and `part` are pointers, to a function of sums_kernels and to a pair kernel: kernels compile apart, and only
+those that are used. Loops are written out: slices and array expressions cost seconds of compilation each.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tokenflock.engine.cpu_terms import (
     LESS,
     LESSER,
     MX,
-    PART,
     RESCALED,
+    SPARE,
     SPHERE,
     TOP,
     VALUE,
@@ -62,7 +62,7 @@ def _weigh(numbers, counts, top, i, z):
 
 
 @kernel
-def plain_velocity(sums, terms, work, y, t, kind, out):
+def plain_velocity(sums, part, terms, work, y, t, kind, out):
     """(E6) for V = c I, B = c' I on the circle or the sphere, post norm: the papers' main case, in few passes."""
     numbers, near, p, z, top = terms.numbers, work.near, work.tokens[P], work.line[Z], work.line[TOP]
     n, d = numbers.n, work.tokens.shape[1]
@@ -74,7 +74,7 @@ def plain_velocity(sums, terms, work, y, t, kind, out):
         for i in range(n, near.shape[1]):
             near[a, i] = far
     value, peak = terms.heads[VALUE, 0, 0, 0], np.float64(terms.heads[FORM, 0, 0, 0])
-    sums(near, near, terms.rows, terms.frozen, peak, False, 0, n, p, z, top, work.share)
+    sums(part, near, near, terms.rows, terms.frozen, peak, False, n, p, z, top, work.share, work.desk)
     for i in range(n):
         z[0, i] = value * _weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]) / numbers.scale
         top[0, i] = 0.0
@@ -88,7 +88,7 @@ def plain_velocity(sums, terms, work, y, t, kind, out):
 
 
 @kernel
-def _attend(sums, terms, work, h):
+def _attend(sums, part, terms, work, h):
     """(E4) of head h: page P the pull, line Z the mass."""
     numbers, x, u, p = terms.numbers, work.tokens[X], work.tokens[U], work.tokens[P]
     z, top, near = work.line[Z], work.line[TOP], work.near
@@ -100,7 +100,7 @@ def _attend(sums, terms, work, h):
         for a in range(d):
             for i in range(columns):
                 near[a, i] = scale * x[a, i] if i < n else far
-        sums(near, near, terms.rows, terms.frozen, 0.0, False, 0, n, p, z, top, work.share)
+        sums(part, near, near, terms.rows, terms.frozen, 0.0, False, n, p, z, top, work.share, work.desk)
     else:
         if numbers.scalar_form:
             c = work.form[h, 0, 0]
@@ -110,7 +110,8 @@ def _attend(sums, terms, work, h):
         else:
             np.dot(work.form[h].T, x, u)
         hard = numbers.hard != 0
-        sums(x, u, terms.rows, terms.frozen, terms.slopes[h], hard, 0, n, p, z, top, work.share)
+        slope = terms.slopes[h]
+        sums(part, x, u, terms.rows, terms.frozen, slope, hard, n, p, z, top, work.share, work.desk)
     for i in range(n):
         peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.near else np.float64(top[0, i])
         weight = x.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
@@ -121,13 +122,13 @@ def _attend(sums, terms, work, h):
 
 
 @kernel
-def _apply(scalar, matrix, source, part, target):
+def _apply(scalar, matrix, source, spare, target):
     """target += matrix source, without a product where the matrix is c I."""
     if not scalar:
-        np.dot(matrix, source, part)
+        np.dot(matrix, source, spare)
         for a in range(source.shape[0]):
             for i in range(source.shape[1]):
-                target[a, i] += part[a, i]
+                target[a, i] += spare[a, i]
     elif matrix[0, 0] != 0.0:
         c = matrix[0, 0]
         for a in range(source.shape[0]):
@@ -136,23 +137,23 @@ def _apply(scalar, matrix, source, part, target):
 
 
 @kernel
-def _heads(sums, terms, work):
+def _heads(sums, part, terms, work):
     """Page ALONG: sum_h V_h p_h + (V_h - c_h I) m_h x, with the same tangent part as page DRIVE, (E5) without F."""
-    x, p, part, mx, z = work.tokens[X], work.tokens[P], work.tokens[PART], work.tokens[MX], work.line[Z]
+    x, p, spare, mx, z = work.tokens[X], work.tokens[P], work.tokens[SPARE], work.tokens[MX], work.line[Z]
     along, lesser, drive = work.tokens[ALONG], work.tokens[LESSER], work.tokens[DRIVE]
     scalar = terms.numbers.scalar_value != 0
     for a in range(x.shape[0]):
         for i in range(x.shape[1]):
             along[a, i] = lesser[a, i] = drive[a, i] = 0.0
     for h in range(terms.heads.shape[1]):
-        _attend(sums, terms, work, h)
-        _apply(scalar, terms.heads[VALUE, h], p, part, along)
+        _attend(sums, part, terms, work, h)
+        _apply(scalar, terms.heads[VALUE, h], p, spare, along)
         if terms.numbers.space != RESCALED:
             for a in range(x.shape[0]):
                 for i in range(x.shape[1]):
                     mx[a, i] = z[0, i] * x[a, i]
-            _apply(scalar, terms.heads[VALUE, h], mx, part, drive)
-            _apply(scalar, terms.heads[LESS, h], mx, part, lesser)
+            _apply(scalar, terms.heads[VALUE, h], mx, spare, drive)
+            _apply(scalar, terms.heads[LESS, h], mx, spare, lesser)
     for a in range(x.shape[0]):
         for i in range(x.shape[1]):
             drive[a, i] += along[a, i]
@@ -225,17 +226,17 @@ def _take(terms, work, y):
 
 
 @kernel
-def full_velocity(sums, terms, work, y, t, kind, out):
+def full_velocity(sums, part, terms, work, y, t, kind, out):
     """(E6), (E7), (E10) at the state y (d or d + 1 rows: the tokens, and r where it moves), every option."""
-    numbers, part, along, drive = terms.numbers, work.tokens[PART], work.tokens[ALONG], work.tokens[DRIVE]
+    numbers, spare, along, drive = terms.numbers, work.tokens[SPARE], work.tokens[ALONG], work.tokens[DRIVE]
     _take(terms, work, y)
-    _heads(sums, terms, work)
+    _heads(sums, part, terms, work)
     if numbers.activation:
-        _feedforward(terms, work, work.tokens[X], part)
+        _feedforward(terms, work, work.tokens[X], spare)
         for a in range(drive.shape[0]):
             for i in range(numbers.n):
-                drive[a, i] += part[a, i]
-                along[a, i] += part[a, i]
+                drive[a, i] += spare[a, i]
+                along[a, i] += spare[a, i]
     if numbers.space == SPHERE:
         _sphere(terms, work, y, t, kind, out)
     else:
@@ -243,15 +244,15 @@ def full_velocity(sums, terms, work, y, t, kind, out):
 
 
 @kernel
-def rescaled_velocity(sums, terms, work, y, t, kind, out):
+def rescaled_velocity(sums, part, terms, work, y, t, kind, out):
     """(E8)."""
-    drive, part = work.tokens[DRIVE], work.tokens[PART]
+    drive, spare = work.tokens[DRIVE], work.tokens[SPARE]
     _take(terms, work, y)
     _set_form(terms, work, exponential(t * terms.flow), 2.0 * terms.numbers.mu * t)
-    _heads(sums, terms, work)
+    _heads(sums, part, terms, work)
     if terms.numbers.activation:
-        _feedforward(terms, work, drive, part)
-    _copy(part if terms.numbers.activation else drive, terms.numbers.n, out)
+        _feedforward(terms, work, drive, spare)
+    _copy(spare if terms.numbers.activation else drive, terms.numbers.n, out)
 
 
 @kernel
@@ -308,10 +309,10 @@ def _sphere(terms, work, y, t, kind, out):
 
 
 @kernel
-def layer(sums, terms, work, y, t, dt, kind):
+def layer(sums, part, terms, work, y, t, dt, kind):
     """(E12): y becomes the state after one layer."""
     _take(terms, work, y)
-    _heads(sums, terms, work)
+    _heads(sums, part, terms, work)
     _sublayer(terms, work, y, t, dt, kind)
     if terms.numbers.activation:
         _take(terms, work, y)
@@ -320,9 +321,9 @@ def layer(sums, terms, work, y, t, dt, kind):
 
 
 @kernel
-def rescaled_layer(sums, terms, work, y, t, dt, kind):
+def rescaled_layer(sums, part, terms, work, y, t, dt, kind):
     """(E13): the same for z = R^-k x; the values of `terms` are R^-1 V."""
-    numbers, drive, part = terms.numbers, work.tokens[DRIVE], work.tokens[PART]
+    numbers, drive, spare = terms.numbers, work.tokens[DRIVE], work.tokens[SPARE]
     d = drive.shape[0]
     k = int(np.round(t / dt))
     # The spectral radius rho of R is taken out of R^k before it overflows, and put back capped.
@@ -336,11 +337,11 @@ def rescaled_layer(sums, terms, work, y, t, dt, kind):
         rest //= 2
     _take(terms, work, y)
     _set_form(terms, work, power, 2.0 * k * np.log(numbers.rho))
-    _heads(sums, terms, work)
+    _heads(sums, part, terms, work)
     update = drive
     if numbers.activation:
-        _feedforward(terms, work, drive, part)
-        update = part
+        _feedforward(terms, work, drive, spare)
+        update = spare
     for a in range(d):
         for i in range(numbers.n):
             y[a, i] += dt * update[a, i]

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tokenflock.engine.pair_kernels import CHUNKS
 from tokenflock.engine.simd import PAD
+from tokenflock.engine.sums_kernels import new_desk
 from tokenflock.model import Model, visible
 
 SPHERE, EUCLIDEAN, RESCALED = 0, 1, 2
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
 FORM, VALUE, LESS = 0, 1, 2  # the pages of Terms.heads
-X, U, P, PART, MX, ALONG, LESSER, DRIVE = range(8)  # the pages of Work.tokens
+X, U, P, SPARE, MX, ALONG, LESSER, DRIVE = range(8)  # the pages of Work.tokens
 Z, TOP = 0, 1  # the pages of Work.line
 LOG2E = 1.0 / math.log(2.0)
 BLAS_FROM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
@@ -49,9 +51,10 @@ class Work(NamedTuple):
     tokens: Any  # (8, d, columns)
     line: Any  # (2, 1, columns)
     near: Any  # (2 or 3, columns)
-    share: Any  # (CHUNKS, 4, columns)
+    share: Any  # (CHUNKS, 4, columns) for `mutual`, (2, n, d) for `products`
     hidden: Any  # (k, columns)
     form: Any  # (H, d, d): the form at the present time
+    desk: Any  # (DESK_SIZE,) where a team shares its work, see sums_kernels
 
 
 def columns_for(n: int) -> int:
@@ -140,12 +143,14 @@ def scratch(model: Model, terms: Terms, dtype: str) -> Work:
     """Work arrays for the kernel that will run; those it does not need are left empty. O(n d) numbers."""
     d, columns = model.dim, terms.rows.shape[1]
     name = kernel_for(model)
+    shares = {"mutual": (CHUNKS, 4, columns), "products": (2, terms.numbers["n"], d)}.get(name, (1, 1, 1))
     make = lambda *shape: np.zeros(shape, dtype=dtype)  # noqa: E731
     return Work(
         tokens=make(8, d, columns),
         line=make(2, 1, columns),
         near=make(3 if name == "mutual" else d, columns if name in NEAR_KERNELS or is_plain(model) else 0),
-        share=make(8, 4, columns if name == "mutual" else 0),
+        share=make(*shares),
         hidden=make(len(terms.inner), columns if terms.numbers["activation"] else 0),
         form=np.array(terms.heads[FORM]),
+        desk=new_desk(name),
     )

@@ -96,7 +96,7 @@ def _push(y, noise, normals, h, on_sphere, d, n, target):
 
 
 @kernel
-def fixed(velocity, sums, terms, work, table, pages, stages, clock, times, frames, kind, on_sphere, d, goal):
+def fixed(velocity, sums, part, terms, work, table, pages, stages, clock, times, frames, kind, on_sphere, d, goal):
     """Runge-Kutta steps of size at most goal.dt, with noise added in the sense of Stratonovich where there is some.
 
     Noise: one stage is Euler-Maruyama and two are Heun; the push is projected at the stages, then averaged with b.
@@ -118,7 +118,7 @@ def fixed(velocity, sums, terms, work, table, pages, stages, clock, times, frame
             _normals(goal.key, clock.steps, n, d, pages[NOW_F])
         for s in range(count):
             _combine(pages[NOW], h, table[s], stages, s, pages[TRIAL])
-            velocity(sums, terms, work, pages[TRIAL], clock.t + h * table[s].sum(), kind, stages[s])
+            velocity(sums, part, terms, work, pages[TRIAL], clock.t + h * table[s].sum(), kind, stages[s])
             if noise > 0.0:
                 # The push joins the stage as a velocity push / h, so that the table weighs both alike.
                 _push(pages[TRIAL], noise, pages[NOW_F], h, on_sphere, d, n, pages[NOW + 1])
@@ -134,7 +134,7 @@ def fixed(velocity, sums, terms, work, table, pages, stages, clock, times, frame
 
 
 @kernel
-def layers(layer, sums, terms, work, pages, clock, times, frames, kind, d, goal):
+def layers(layer, sums, part, terms, work, pages, clock, times, frames, kind, d, goal):
     """The discrete-time transformer: layer k takes the state from k dt to (k + 1) dt."""
     n = terms.numbers.n
     budget = clock.evaluations + goal.patience
@@ -146,7 +146,7 @@ def layers(layer, sums, terms, work, pages, clock, times, frames, kind, d, goal)
             return STOPPED
         if clock.evaluations >= budget:
             return ON
-        layer(sums, terms, work, pages[NOW], clock.t, goal.dt, kind)
+        layer(sums, part, terms, work, pages[NOW], clock.t, goal.dt, kind)
         clock.evaluations += 1
         clock.steps += 1
         clock.t = clock.steps * goal.dt

@@ -1,13 +1,14 @@
 """Sums over pairs of tokens: (E4) of model.py, without 1/Z. The hot loops of the CPU engine.
 
 Tokens are columns: x is (d, columns), padded to simd.PAD. Tokens i fill the lanes of a register while j runs, so the
-sums need no reduction at the end. For its rows i in [first, last) every kernel fills
+sums need no reduction at the end. For the rows i of its part k every kernel fills
 
     p[a, i] = sum_j w_ij (x_aj - x_ai),   z[0, i] = sum_j w_ij,   w_ij = 2^(s_ij - top_i),
 
 where s is (E1) in units of log 2. All kernels take the same arguments, so that one pointer can name any of them:
 u = B'x; rows[0], rows[1] the visible interval of each token, never falling with i; frozen (d + 1, m) tokens that all
-see, with log2 of their weights in the last row; slope and hard for `rare`; share, scratch for `mutual`.
+see, with log2 of their weights in the last row; slope and hard for `rare`; share, scratch for `mutual`. last is n:
+sums_kernels.py cuts the rows into parts and runs them, on one core or on several.
 """
 
 from __future__ import annotations
@@ -35,7 +36,24 @@ from tokenflock.engine.simd import (
 kernel = njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
 HARD_TIE = 1e-12  # model.TIE
 LO, HI, COUNTS = 0, 1, 2  # the lines of `rows`
-CHUNKS = 8  # `mutual` always splits its rows so, whatever the threads: same bits
+CHUNKS = 8  # parts of `mutual`, whatever the threads: same bits
+MOST_PARTS = 24
+
+
+@kernel
+def n_parts(x, last):
+    """How many parts the rows are cut into: blocks of two registers, at most MOST_PARTS."""
+    return min(MOST_PARTS, (last + 2 * width(x) - 1) // (2 * width(x)))
+
+
+@kernel
+def _cut(x, last, k):
+    """First row of part k, a multiple of two registers. Later rows of a causal mask are longer, so later parts have
+    fewer; for other masks that does no harm."""
+    parts, step = n_parts(x, last), 2 * width(x)
+    if parts < MOST_PARTS or k == parts:
+        return min(last, k * step)
+    return int(last * np.sqrt(k / parts)) // step * step
 
 
 @kernel
@@ -62,11 +80,11 @@ def _masked2(x, j, a, b, z, p, q, lo, hi):
 
 
 @kernel
-def near2(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
+def near2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
     """d = 2, B = c I on the circle. x is scaled so that s_ij - s_ii = -|x_i - x_j|^2: top_i = s_ii, no search."""
     apart()
     m = width(x)
-    for i in range(first, last, m):
+    for i in range(_cut(x, last, k), _cut(x, last, k + 1), m):
         a, b, lo, hi = load(x, 0, i), load(x, 1, i), load(rows, LO, i), load(rows, HI, i)
         z0 = p0 = q0 = a - a
         start, all_from, all_to, stop = _interval(rows, i, m)
@@ -101,11 +119,11 @@ def _masked3(x, j, a, b, c, z, p, q, r, lo, hi):
 
 
 @kernel
-def near3(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
+def near3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
     """near2 for d = 3."""
     apart()
     m = width(x)
-    for i in range(first, last, m):
+    for i in range(_cut(x, last, k), _cut(x, last, k + 1), m):
         a, b, c, lo0, hi0 = load(x, 0, i), load(x, 1, i), load(x, 2, i), load(rows, LO, i), load(rows, HI, i)
         z0 = p0 = q0 = r0 = a - a
         start, all_from, all_to, stop = _interval(rows, i, m)
@@ -168,18 +186,18 @@ def chunk(n, c):
 
 
 @kernel
-def mutual_chunk(x, n, c, share):
-    """One chunk of `mutual`."""
-    mine = share[c]
+def mutual(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+    """near2 and near3 for full attention. Leaves its sums in share[k]; `gather` adds them up."""
+    mine = share[k]
     for a in range(4):
         for i in range(x.shape[1]):
             mine[a, i] = 0.0
-    _mutual_rows(x, chunk(n, c), chunk(n, c + 1), mine)
+    _mutual_rows(x, chunk(last, k), chunk(last, k + 1), mine)
 
 
 @kernel
 def gather(share, p, z):
-    """Add the chunks of `mutual`, always in the same order."""
+    """Add the parts of `mutual`, always in the same order."""
     for a in range(p.shape[0] + 1):
         line, target = (a, p[a]) if a < p.shape[0] else (3, z[0])
         for i in range(z.shape[1]):
@@ -187,14 +205,6 @@ def gather(share, p, z):
         for c in range(1, CHUNKS):
             for i in range(z.shape[1]):
                 target[i] += share[c, line, i]
-
-
-@kernel
-def mutual(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
-    """near2 and near3 for full attention. All rows at once: first and last are not used but as n."""
-    for c in range(CHUNKS):
-        mutual_chunk(x, last, c, share)
-    gather(share, p, z)
 
 
 @kernel
@@ -274,24 +284,24 @@ def _general(x, u, rows, frozen, first, last, p, z, top, dims):
 
 
 @kernel
-def general2(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
+def general2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
     """d = 2, any form."""
     apart()
-    _general(x, u, rows, frozen, first, last, p, z, top, (0, 0))
+    _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, (0, 0))
 
 
 @kernel
-def general3(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
+def general3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
     """d = 3, any form."""
     apart()
-    _general(x, u, rows, frozen, first, last, p, z, top, (0, 0, 0))
+    _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, (0, 0, 0))
 
 
 @kernel
-def general(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
+def general(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
     """Any d, any form."""
     apart()
-    _general(x, u, rows, frozen, first, last, p, z, top, ())
+    _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, ())
 
 
 @kernel
@@ -302,12 +312,12 @@ def _biased(x, j, u, i, d, slope):
 
 
 @kernel
-def rare(x, u, rows, frozen, slope, hard, first, last, p, z, top, share):
+def rare(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
     """The rare options, ALiBi and hardmax, at half the speed. hard: equal shares of the largest logits (E2); there u is
     in its own units and frozen holds plain weights."""
     apart()
     m, d = width(x), x.shape[0]
-    for i in range(first, last, m):
+    for i in range(_cut(x, last, k), _cut(x, last, k + 1), m):
         lo0, hi0 = load(rows, LO, i), load(rows, HI, i)
         start, stop = int(rows[LO, i]), int(rows[HI, i + m - 1])
         best = splat(x.dtype.type(-1e30))

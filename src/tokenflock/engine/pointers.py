@@ -29,20 +29,17 @@ class Pointer(WrapperAddressProtocol):
 
 
 @lru_cache
-def sums_signature(dtype: str) -> Any:
-    """(x, u, rows, frozen, slope, hard, first, last, p, z, top, share) of a pair kernel."""
+def part_signature(dtype: str) -> Any:
+    """(x, u, rows, frozen, slope, hard, k, last, p, z, top, share) of a pair kernel."""
     number = getattr(types, dtype)
-    table, pages = types.Array(number, 2, "C"), types.Array(number, 3, "C")
-    whole = types.int64
-    return types.void(
-        table, table, table, table, types.float64, types.boolean, whole, whole, table, table, table, pages
-    )
+    table, pages, whole = types.Array(number, 2, "C"), types.Array(number, 3, "C"), types.int64
+    inputs = (table, table, table, table, types.float64, types.boolean)
+    return types.void(*inputs, whole, whole, table, table, table, pages)
 
 
-def velocity_signature(sums: Pointer, terms: Any, work: Any, state: Any) -> Any:
-    """(sums, terms, work, y, t, kind, out) of a velocity, with the types of these very arguments."""
-    from numba import typeof
-
-    return types.void(
-        typeof(sums), typeof(terms), typeof(work), typeof(state), types.float64, types.int64, typeof(state)
-    )
+@lru_cache
+def sums_signature(dtype: str) -> Any:
+    """(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk) of a function that runs all parts."""
+    part = part_signature(dtype)
+    arguments = (*part.args[:6], *part.args[7:], types.Array(types.int64, 1, "C"))
+    return types.void(types.FunctionType(part), *arguments)

@@ -124,7 +124,7 @@ def _size(v, y, n, d, rtol, atol):
 
 
 @kernel
-def _first_step(velocity, sums, terms, work, pages, clock, kind, t_stop, d, n, order, rtol, atol):
+def _first_step(velocity, sums, part, terms, work, pages, clock, kind, t_stop, d, n, order, rtol, atol):
     """A first step from the size of the velocity and of its change (Hairer, Norsett & Wanner II.4)."""
     speed = _size(pages[NOW_F], pages[NOW], n, d, rtol, atol)
     if not speed > 0.0:
@@ -134,7 +134,7 @@ def _first_step(velocity, sums, terms, work, pages, clock, kind, t_stop, d, n, o
     for a in range(trial.shape[0]):
         for i in range(trial.shape[1]):
             trial[a, i] = pages[NOW, a, i] + trial.dtype.type(small) * pages[NOW_F, a, i]
-    velocity(sums, terms, work, trial, clock.t + small, kind, pages[NOW_F + 1])
+    velocity(sums, part, terms, work, trial, clock.t + small, kind, pages[NOW_F + 1])
     clock.evaluations += 1
     for a in range(trial.shape[0]):
         for i in range(trial.shape[1]):
@@ -222,7 +222,9 @@ def _stiffness(stages, last, before, h, n):
 
 
 @kernel
-def adaptive(velocity, sums, terms, work, table, order, pages, stages, clock, times, frames, kind, on_sphere, d, goal):
+def adaptive(
+    velocity, sums, part, terms, work, table, order, pages, stages, clock, times, frames, kind, on_sphere, d, goal
+):
     """Explicit steps of the size that the tolerances allow, up to goal.t_stop.
 
     table is (stages + 2, stages): a, b and the error weights; the last stage is the velocity at the new state (FSAL).
@@ -231,10 +233,12 @@ def adaptive(velocity, sums, terms, work, table, order, pages, stages, clock, ti
     rtol, atol = goal.rtol, goal.atol
     budget = clock.evaluations + goal.patience
     if clock.nodes == 0:
-        velocity(sums, terms, work, pages[NOW], clock.t, kind, pages[NOW_F])
+        velocity(sums, part, terms, work, pages[NOW], clock.t, kind, pages[NOW_F])
         clock.evaluations += 1
         clock.nodes, clock.error = 1, 1.0
-        clock.h = _first_step(velocity, sums, terms, work, pages, clock, kind, goal.t_stop, d, n, order, rtol, atol)
+        clock.h = _first_step(
+            velocity, sums, part, terms, work, pages, clock, kind, goal.t_stop, d, n, order, rtol, atol
+        )
     _emit(pages, clock, times, frames, on_sphere, d, n, False)
     while clock.frame < times.size:
         status = ENDED if clock.t >= goal.t_stop else STOPPED if goal.stop[0] else ON
@@ -251,7 +255,7 @@ def adaptive(velocity, sums, terms, work, table, order, pages, stages, clock, ti
         _copy(pages[NOW_F], stages[0])
         for s in range(1, count):
             _combine(pages[NOW], h, table[s], stages, s, pages[TRIAL])
-            velocity(sums, terms, work, pages[TRIAL], clock.t + h * table[s].sum(), kind, stages[s])
+            velocity(sums, part, terms, work, pages[TRIAL], clock.t + h * table[s].sum(), kind, stages[s])
         clock.evaluations += count - 1
         error = _estimate(pages, stages, table[count + 1], h, n, d, rtol, atol, work.line)
         if not error <= 1.0:

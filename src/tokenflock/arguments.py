@@ -1,0 +1,39 @@
+"""Arguments checked in one line: whole numbers, real arrays, scalars; what does not fit is refused with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenflock.errors import bad
+
+Reals = NDArray[np.float64]
+Inside = Callable[[Reals], Any]
+
+
+def whole(argument: str, given: Any, least: int, advice: str = "") -> int:
+    """The argument as an int, if it is a whole number >= least."""
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
+        raise bad(argument, given, f"an integer >= {least}", advice)
+    return int(given)
+
+
+def real(argument: str, given: Any, allowed: str, inside: Inside = np.isfinite, advice: str = "") -> Reals:
+    """The argument as float64, if every number in it is real, finite and inside."""
+    try:
+        value = np.asarray(np.nan if np.iscomplexobj(given) else given, dtype=np.float64)
+    except (TypeError, ValueError):
+        value = np.asarray(np.nan)
+    if not np.all(np.isfinite(value) & inside(value)):
+        raise bad(argument, given, allowed, advice)
+    return value
+
+
+def scalar(argument: str, given: Any, allowed: str, inside: Inside = np.isfinite, advice: str = "") -> float:
+    """As `real`, for one number."""
+    if np.ndim(given):
+        raise bad(argument, given, f"one number, {allowed}", advice)
+    return float(real(argument, given, allowed, inside, advice))

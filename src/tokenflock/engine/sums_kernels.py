@@ -1,0 +1,93 @@
+"""Running the parts of a pair kernel: alone, or as a team of threads that share them out inside compiled code.
+
+The leader (the thread that steps the run) puts the parts of an evaluation on the desk; it and its helpers take one
+after the other until none is left. A helper that the machine holds up delays nothing but the part in its hands, and
+with no helper at all the leader does everything. Each part is computed in one way whoever takes it: the bits do not
+depend on the team. Handing over costs less than a microsecond, so runs of a hundred tokens already gain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tokenflock.engine.atomics import pause, publish, read, take
+from tokenflock.engine.blas_kernels import TILE, transpose
+from tokenflock.engine.pair_kernels import CHUNKS, gather, kernel, n_parts
+
+# Places on the desk, one to a cache line: parts handed out so far, parts in all, parts done, closing time, the slope of
+# the present call (as a float64), and the kind of kernel.
+NEXT, PARTS, DONE, CLOSED, SLOPE, KIND = 0, 8, 16, 24, 32, 40
+DESK_SIZE = 48
+ROWS, MUTUAL, PRODUCTS = 0, 1, 2
+# Turns of the waiting loop, some 0.2 ms, after which the leader sends its helpers home for the rest of a call: the
+# machine is busy with something else, and a helper that is put to sleep with a part in its hands holds up everyone.
+PATIENCE = 3_000
+
+
+def new_desk(kernel_name: str) -> np.ndarray:
+    """An empty desk for a pair kernel."""
+    desk = np.zeros(DESK_SIZE, dtype=np.int64)
+    desk[KIND] = {"mutual": MUTUAL, "products": PRODUCTS}.get(kernel_name, ROWS)
+    return desk
+
+
+@kernel
+def _begin(x, u, last, share, desk):
+    """What must be ready before the parts; returns how many there are."""
+    if desk[KIND] == PRODUCTS:
+        transpose(x, last, share[0])
+        transpose(u, last, share[1])
+        return (last + TILE - 1) // TILE
+    return CHUNKS if desk[KIND] == MUTUAL else n_parts(x, last)
+
+
+@kernel
+def alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk):
+    """All parts on this core."""
+    for k in range(_begin(x, u, last, share, desk)):
+        part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share)
+    if desk[KIND] == MUTUAL:
+        gather(share, p, z)
+
+
+@kernel
+def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk):
+    """All parts, with the helpers that are there."""
+    parts = _begin(x, u, last, share, desk)
+    desk.view(np.float64)[SLOPE] = slope
+    publish(desk, DONE, 0)
+    publish(desk, PARTS, parts)
+    publish(desk, NEXT, 0)  # from here on helpers may take: everything they read was written before
+    k = take(desk, NEXT)
+    while k < parts:
+        part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share)
+        take(desk, DONE)
+        k = take(desk, NEXT)
+    waited = 0
+    while read(desk, DONE) < parts:
+        pause()
+        waited += 1
+        if waited == PATIENCE:
+            publish(desk, CLOSED, 1)
+    if desk[KIND] == MUTUAL:
+        gather(share, p, z)
+
+
+@kernel
+def help_out(part, x, u, rows, frozen, hard, last, p, z, top, share, desk):
+    """Take parts until closing time."""
+    while read(desk, CLOSED) == 0:
+        if read(desk, NEXT) < read(desk, PARTS):
+            k = take(desk, NEXT)
+            if k < read(desk, PARTS):
+                slope = desk.view(np.float64)[SLOPE]
+                part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share)
+                take(desk, DONE)
+        else:
+            pause()
+
+
+@kernel
+def close(desk):
+    """Closing time: the helpers go home."""
+    publish(desk, CLOSED, 1)

@@ -1,0 +1,134 @@
+"""The files around the package say what is true: commands, versions, paths, options."""
+
+import dataclasses
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import tokenflock as flock
+from tokenflock import figures
+from tokenflock.options import LayerNorm
+
+ROOT = Path(__file__).parent.parent
+PAGES = (
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    *(f"docs/{p.name}" for p in sorted((ROOT / "docs").glob("*.md"))),
+)
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def project():
+    return tomllib.loads(read("pyproject.toml"))["project"]
+
+
+@pytest.mark.parametrize("target", ["reproduce", "test", "test-all", "bench", "docs", "clean"])
+def test_the_makefile_has_its_targets(target):
+    makefile = read("Makefile")
+    assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+    assert target in re.search(r"^\.PHONY:(.*)$", makefile, re.MULTILINE)[1].split()
+
+
+def test_the_makefile_indents_with_tabs():
+    assert not [line for line in read("Makefile").splitlines() if line.startswith(" ")]
+
+
+def test_the_makefile_installs_extras_that_exist():
+    asked = set(re.findall(r"\.stamp-(\w+)$", read("Makefile"), re.MULTILINE)) | {"test"}
+    assert asked <= set(project()["optional-dependencies"])
+
+
+def test_ci_runs_make_test():
+    script = ROOT / ".ci" / "run"
+    assert script.stat().st_mode & 0o111
+    assert re.findall(r"\bmake .*", read(".ci/run").split("set -euo")[1]) == ["make test"]
+
+
+def test_the_citation_is_of_this_version():
+    lines = read("CITATION.cff").splitlines()
+    top = dict(line.split(": ", 1) for line in lines if re.match(r"[a-z-]+: ", line))
+    assert top["version"] == project()["version"]
+    assert top["license"] == project()["license"]
+    assert top["cff-version"] == "1.2.0"
+    assert not [line for line in lines if "\t" in line], "YAML has no tabs"
+    assert re.search(r"^## Unreleased$", read("CHANGELOG.md"), re.MULTILINE)
+
+
+def test_the_readme_begins_with_a_picture_and_the_two_commands():
+    screen = "\n".join(read("README.md").splitlines()[:30])
+    for words in ("![", "make reproduce", "make test", "import tokenflock as flock", "tokenflock simulate --"):
+        assert words in screen
+    picture = ROOT / re.search(r"!\[[^\]]*\]\(([^)]+)\)", screen)[1]
+    assert picture.stat().st_size < 300_000
+
+
+def test_the_readme_example_runs():
+    code = re.search(r"```python\n(.*?)```", read("README.md"), re.DOTALL)[1]
+    names = {}
+    exec(code, names)
+    assert names["run"].attrs["outcome"] == "Reached t_end."
+
+
+def test_the_readme_command_runs(tmp_path):
+    from typer.testing import CliRunner
+
+    from tokenflock.cli import app
+
+    command = re.search(r"^tokenflock (simulate .*)$", read("README.md"), re.MULTILINE)[1].split()
+    command[command.index("--out") + 1] = str(tmp_path / "run.zarr")
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "run.zarr" / "zarr.json").is_file()
+
+
+def test_every_path_in_the_pages_exists():
+    for page in ("ARCHITECTURE.md", "docs/adding.md"):
+        named = re.findall(r"`((?:src|tests|docs|benchmarks|\.ci)/[\w./-]*)`", read(page))
+        assert len(named) > 10
+        assert not [path for path in named if not (ROOT / path).exists()]
+
+
+def test_the_architecture_names_every_file_and_folder():
+    text = read("ARCHITECTURE.md")
+    here = [p for p in (ROOT / "src" / "tokenflock").iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()]
+    missing = [p.name for p in here if p.name != "__init__.py" and f"src/tokenflock/{p.name}" not in text]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", read(page)):
+        if not target.startswith("https://"):
+            assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_the_model_page_names_every_option_and_equation():
+    text = read("docs/model.md")
+    for cls in (flock.Model, flock.Window, flock.Alibi, flock.FeedForward, flock.Frozen, LayerNorm):
+        for field in dataclasses.fields(cls):
+            assert re.search(rf"\b{field.name}\b", text), f"{cls.__name__}.{field.name}"
+    tags = set(re.findall(r"^\((E\d+)\)", read("src/tokenflock/model.py"), re.MULTILINE))
+    assert len(tags) == 13
+    assert tags <= set(re.findall(r"\((E\d+)\)", text))
+
+
+def test_the_api_page_names_every_public_name():
+    text = read("docs/api.md")
+    assert not [name for name in flock.__all__ if not name.startswith("_") and not re.search(rf"\b{name}\b", text)]
+
+
+def test_the_table_of_contents_holds_every_page():
+    listed = set(re.findall(r"^(\w+)$", read("docs/index.md"), re.MULTILINE))
+    assert {p.stem for p in (ROOT / "docs").glob("*.md")} == listed | {"index"}
+
+
+def test_figures_in_the_pages_exist():
+    named = {name for page in PAGES for name in re.findall(r"tokenflock figure (\w+/[\w-]+)", read(page))}
+    assert named
+    assert named <= set(figures.NAMES)
