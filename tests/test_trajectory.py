@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -206,16 +207,16 @@ def test_again_asks_for_the_functions_that_it_cannot_know():
 # ---- files
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("case", [c for c in CASES if "d20" not in c.name], ids=str)
-def test_a_file_gives_every_model_and_every_bit_back(case, suffix, tmp_path):
+def test_a_file_gives_every_model_and_every_bit_back(case, tmp_path):
     run = short(case.model, tokens_for(case.model, 4, seed=5))
-    loaded = flock.load(flock.save(run, tmp_path / f"run{suffix}"))
-    xr.testing.assert_identical(loaded.drop_attrs(), run.drop_attrs())
-    for name, value in run.attrs.items():
-        assert_array_equal(loaded.attrs[name], value, err_msg=name)
-    same(model_of(loaded), case.model)
-    assert_array_equal(flock.again(loaded).x, run.x)
+    for suffix in SUFFIXES:
+        loaded = flock.load(flock.save(run, tmp_path / f"run{suffix}"))
+        xr.testing.assert_identical(loaded.drop_attrs(), run.drop_attrs())
+        for name, value in run.attrs.items():
+            assert_array_equal(loaded.attrs[name], value, err_msg=name)
+        same(model_of(loaded), case.model)
+        assert_array_equal(flock.again(loaded).x, run.x)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -288,6 +289,27 @@ def test_a_failed_write_leaves_no_partial_file_and_keeps_the_old_one(suffix, old
     assert sorted(p.name for p in tmp_path.iterdir()) == ([path.name] if old else [])
     if old:
         assert flock.load(path).attrs["rtol"] == 1e-6
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_the_old_file_survives_if_the_new_one_cannot_take_its_place(suffix, tmp_path, monkeypatch):
+    path = flock.save(short(MODEL, START), tmp_path / f"run{suffix}")
+    rename, replace = Path.rename, Path.replace
+
+    def stubborn(move):
+        def moved(self, target):
+            if Path(target) == path and "replaced" not in self.name:
+                raise OSError("the disk is gone")
+            return move(self, target)
+
+        return moved
+
+    monkeypatch.setattr(Path, "rename", stubborn(rename))
+    monkeypatch.setattr(Path, "replace", stubborn(replace))
+    with pytest.raises(OSError, match="the disk is gone"):
+        flock.save(short(MODEL, START, rtol=1e-8), path, overwrite=True)
+    monkeypatch.undo()
+    assert flock.load(path).attrs["rtol"] == 1e-6
 
 
 def test_a_missing_file_is_named(tmp_path):

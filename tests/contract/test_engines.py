@@ -70,7 +70,7 @@ def test_cpu_velocity_is_that_of_the_specification(case, dtype, cpu):
         assert_allclose(got, expected, **close(dtype, N, models.amplification(model, x, t)))
 
 
-@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 130])
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 130, 257, 401])
 @pytest.mark.parametrize(
     "case", [c for c in MODELS if c.name.startswith(("causal-", "full-", "window-", "general-d"))], ids=str
 )
@@ -103,6 +103,18 @@ def test_hardmax_shares_ties_that_differ_by_rounding(dtype, cpu):
         x = flock.geometry.circle(np.array([-0.3, 0.3, 0.0]) + tilt)
         assert_allclose(velocity(model, x)[2], 0.0, **close("float64", 3))
         assert_allclose(cpu.velocity(model, x, dtype=dtype)[2], 0.0, **close(dtype, 3))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("options", [{}, {"bias": flock.Alibi(0.1)}], ids=["plain", "alibi"])
+@pytest.mark.parametrize("dim", [2, 3, 5, 20])
+def test_tokens_out_of_sight_have_no_weight_however_large_their_logit(dim, options, dtype, cpu):
+    # A hidden token's logit may stand above the visible ones by more than a power of two can hold: that must not leak.
+    x = flock.uniform(60, dim, seed=1).astype(dtype).astype(float)
+    for beta in np.geomspace(50.0, 5e4, 25):
+        model = flock.Model(dim=dim, beta=beta, query=models.ginibre(dim, 1), **options)
+        got = cpu.velocity(model, x, dtype=dtype)
+        assert_allclose(got, velocity(model, x), **close(dtype, 60, models.amplification(model, x)))
 
 
 @pytest.mark.parametrize("dim", [2, 3])
@@ -144,10 +156,10 @@ def test_adaptive_runs_of_cpu_and_reference_agree(case, cpu, reference):
 @pytest.mark.parametrize("scheme", ["euler", "heun", "rk4", "layers"])
 @pytest.mark.parametrize("case", QUIET, ids=str)
 def test_runs_of_given_steps_of_cpu_and_reference_agree(case, scheme, cpu, reference):
-    work = task(case.model, scheme, dt=0.125)
+    work = task(case.model, scheme, dt=0.25)
     fast, plain = agree(cpu, reference, work, models.tokens_for(case.model, 9, seed=4))
     # The switch of a mixed layer norm is met exactly, which cuts one more step; layers cannot be cut.
-    assert fast.steps == plain.steps == (13 if case.model.norm.kind == "mix" and scheme != "layers" else 12)
+    assert fast.steps == plain.steps == (7 if case.model.norm.kind == "mix" and scheme != "layers" else 6)
 
 
 @pytest.mark.parametrize("scheme", ["euler", "heun"])

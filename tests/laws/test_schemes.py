@@ -224,6 +224,6 @@ def test_every_model_is_solved_to_its_tolerance(case):
     # interpolation knows its order: up to 58 there, and no tolerance is promised.
     ff = case.model.feedforward
     allowed = 100.0 if ff is not None and ff.activation == "relu" else 1.0
-    x, times = tokens_for(case.model, 9, seed=2), np.linspace(0.0, 1.5, 16)
-    got = flock.simulate(case.model, x, 1.5, times=times).x.values
+    x, times = tokens_for(case.model, 6, seed=2), np.linspace(0.0, 1.0, 11)
+    got = flock.simulate(case.model, x, 1.0, times=times).x.values
     assert excess(got, truth(case.model, x, times)) < allowed

@@ -199,7 +199,7 @@ def exponential(matrix):
 @kernel
 def _set_form(terms, work, power, log_scale):
     """work.form = exp(log_scale) power' B power, capped as in model.form_at."""
-    factor = np.exp(min(log_scale, LARGEST_EXPONENT))
+    factor = np.exp(min(log_scale, LARGEST_EXPONENT if work.form.itemsize == 8 else 60.0))  # e^88 is all float32 holds
     for h in range(work.form.shape[0]):
         turned = np.dot(power.T.copy(), np.dot(terms.heads[FORM, h].astype(np.float64), power))
         for a in range(turned.shape[0]):

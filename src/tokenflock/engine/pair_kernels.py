@@ -34,7 +34,7 @@ from tokenflock.engine.simd import (
 
 # contract lets a*b+c become one instruction; nothing is reordered, so the bits are those of the code.
 kernel = njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
-HARD_TIE = 1e-12  # model.TIE
+HARD_TIE, HARD_TIE_32 = 1e-12, 2e-6  # model.TIE, and the same for the rounding of float32
 LO, HI, COUNTS = 0, 1, 2  # the lines of `rows`
 CHUNKS = 8  # parts of `mutual`, whatever the threads: same bits
 MOST_PARTS = 24
@@ -52,7 +52,7 @@ def _cut(x, last, k):
     fewer; for other masks that does no harm."""
     parts, step = n_parts(x, last), 2 * width(x)
     if parts < MOST_PARTS or k == parts:
-        return min(last, k * step)
+        return last if k == parts else k * step
     return int(last * np.sqrt(k / parts)) // step * step
 
 
@@ -237,7 +237,7 @@ def _largest(x, u, rows, frozen, i, m, d):
     """top_i: the largest logit that each row of one register sees."""
     start, all_from, all_to, stop = _interval(rows, i, m)
     lo0, hi0 = load(rows, LO, i), load(rows, HI, i)
-    top = splat(x.dtype.type(-1e30))
+    top = splat(x.dtype.type(-np.inf))
     for j in range(start, all_from):
         top = larger(within(_logit(x, j, u, i, d), top, splat(x.dtype.type(j)), lo0, hi0), top)
     for j in range(all_from, all_to):
@@ -252,7 +252,7 @@ def _largest(x, u, rows, frozen, i, m, d):
 @kernel
 def _masked(x, j, u, i, d, top, lo, hi, p, z):
     w = exp2(_logit(x, j, u, i, d) - top)
-    _add(x, x, j, i, d, within(w, w - w, splat(x.dtype.type(j)), lo, hi), p, z)
+    _add(x, x, j, i, d, within(w, splat(x.dtype.type(0.0)), splat(x.dtype.type(j)), lo, hi), p, z)
 
 
 @kernel
@@ -320,18 +320,19 @@ def rare(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
     for i in range(_cut(x, last, k), _cut(x, last, k + 1), m):
         lo0, hi0 = load(rows, LO, i), load(rows, HI, i)
         start, stop = int(rows[LO, i]), int(rows[HI, i + m - 1])
-        best = splat(x.dtype.type(-1e30))
+        best = splat(x.dtype.type(-np.inf))
         for j in range(start, stop):
             best = larger(within(_biased(x, j, u, i, d, slope), best, splat(x.dtype.type(j)), lo0, hi0), best)
         for j in range(frozen.shape[1]):
             best = larger(_logit(frozen, j, u, i, d) + splat(frozen[d, j] * x.dtype.type(not hard)), best)
-        level = best - splat(x.dtype.type(HARD_TIE)) * (splat(x.dtype.type(1.0)) + absolute(best))
+        tie = splat(x.dtype.type(HARD_TIE if x.itemsize == 8 else HARD_TIE_32))
+        level = best - tie * (splat(x.dtype.type(1.0)) + absolute(best))
         store(top, 0, i, best)
         _clear(i, d, p, z)
         for j in range(start, stop):
             s = _biased(x, j, u, i, d, slope)
             w = at_least(s, level) if hard else exp2(s - best)
-            _add(x, x, j, i, d, within(w, w - w, splat(x.dtype.type(j)), lo0, hi0), p, z)
+            _add(x, x, j, i, d, within(w, splat(x.dtype.type(0.0)), splat(x.dtype.type(j)), lo0, hi0), p, z)
         for j in range(frozen.shape[1]):
             s = _logit(frozen, j, u, i, d)
             w = at_least(s, level) * splat(frozen[d, j]) if hard else exp2(s + splat(frozen[d, j]) - best)

@@ -251,7 +251,7 @@ def adaptive(
             return ON
         h = _next_step(clock, goal.t_stop)
         if clock.t + h <= clock.t:
-            return SMALL
+            return SMALL if _size(pages[NOW_F], pages[NOW], n, d, rtol, atol) < np.inf else NOT_FINITE
         _copy(pages[NOW_F], stages[0])
         for s in range(1, count):
             _combine(pages[NOW], h, table[s], stages, s, pages[TRIAL])

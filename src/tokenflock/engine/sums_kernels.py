@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.atomics import pause, publish, read, take
+from tokenflock.engine.atomics import pause, publish, read, step_aside, take
 from tokenflock.engine.blas_kernels import TILE, transpose
 from tokenflock.engine.pair_kernels import CHUNKS, gather, kernel, n_parts
 
@@ -19,14 +19,16 @@ from tokenflock.engine.pair_kernels import CHUNKS, gather, kernel, n_parts
 NEXT, PARTS, DONE, CLOSED, SLOPE, KIND = 0, 8, 16, 24, 32, 40
 DESK_SIZE = 48
 ROWS, MUTUAL, PRODUCTS = 0, 1, 2
-# Turns of the waiting loop, some 0.2 ms, after which the leader sends its helpers home for the rest of a call: the
-# machine is busy with something else, and a helper that is put to sleep with a part in its hands holds up everyone.
-PATIENCE = 3_000
+# Turns of a waiting loop. After SPIN of them, some 20 microseconds, the other side has been put to sleep: whoever waits
+# lets it have the core. After PATIENCE the leader sends its helpers home for the rest of a call: the machine is busy with
+# something else, and a helper put to sleep with a part in its hands holds up everyone.
+SPIN, PATIENCE = 300, 600
 
 
 def new_desk(kernel_name: str) -> np.ndarray:
-    """An empty desk for a pair kernel."""
+    """An empty desk for a pair kernel: all parts handed out, or an early helper would take one that is not there yet."""
     desk = np.zeros(DESK_SIZE, dtype=np.int64)
+    desk[NEXT] = 1 << 40
     desk[KIND] = {"mutual": MUTUAL, "products": PRODUCTS}.get(kernel_name, ROWS)
     return desk
 
@@ -39,6 +41,16 @@ def _begin(x, u, last, share, desk):
         transpose(u, last, share[1])
         return (last + TILE - 1) // TILE
     return CHUNKS if desk[KIND] == MUTUAL else n_parts(x, last)
+
+
+@kernel
+def _wait(waited):
+    """One more turn of a waiting loop; returns how many there were."""
+    if waited < SPIN:
+        pause()
+    else:
+        step_aside()
+    return waited + 1
 
 
 @kernel
@@ -65,8 +77,7 @@ def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk):
         k = take(desk, NEXT)
     waited = 0
     while read(desk, DONE) < parts:
-        pause()
-        waited += 1
+        waited = _wait(waited)
         if waited == PATIENCE:
             publish(desk, CLOSED, 1)
     if desk[KIND] == MUTUAL:
@@ -76,6 +87,7 @@ def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk):
 @kernel
 def help_out(part, x, u, rows, frozen, hard, last, p, z, top, share, desk):
     """Take parts until closing time."""
+    waited = 0
     while read(desk, CLOSED) == 0:
         if read(desk, NEXT) < read(desk, PARTS):
             k = take(desk, NEXT)
@@ -83,8 +95,9 @@ def help_out(part, x, u, rows, frozen, hard, last, p, z, top, share, desk):
                 slope = desk.view(np.float64)[SLOPE]
                 part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share)
                 take(desk, DONE)
+            waited = 0
         else:
-            pause()
+            waited = _wait(waited)
 
 
 @kernel
