@@ -97,7 +97,7 @@ def test_consumed_takes_one_set_of_centers_a_run():
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("radius", [0.05, 0.2, 0.6])
 def test_labels_are_connected_components(dim, radius):
-    x = flock.clusters_at(80, dim, n_clusters=6, spread=0.3, seed=dim)
+    x = flock.planted(80, dim, n_clusters=6, spread=0.3, seed=dim)
     assert clusters.label(x, radius).tolist() == slow_labels(x, radius).tolist()
     assert clusters.count(x, radius) == slow_labels(x, radius).max() + 1
 
@@ -119,7 +119,7 @@ def test_labels_of_many_frames_are_those_of_each():
 
 @pytest.mark.parametrize("dim", [3, 5])
 def test_dense_clusters_are_found_cell_by_cell(dim, monkeypatch):
-    x = flock.clusters_at(300, dim, n_clusters=7, spread=0.25, seed=dim)
+    x = flock.planted(300, dim, n_clusters=7, spread=0.25, seed=dim)
     for radius in (0.03, 0.1, 0.3):
         plain = clusters.label(x, radius)
         with monkeypatch.context() as patch:

@@ -21,10 +21,14 @@ def matrix(name: str, values: Any, shape: tuple[int | None, ...]) -> Array:
     """A finite float64 array of the wanted shape; None is any size of at least 1."""
     wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
     try:
-        array = np.array(values, dtype=np.float64)
+        array = np.array(np.nan if np.iscomplexobj(values) else values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise bad(name, values, f"numbers of shape {wanted}", "Give a numpy array or nested lists.") from error
     fits = array.ndim == len(shape) and all(s is None or s == got for s, got in zip(shape, array.shape, strict=True))
+    if np.iscomplexobj(values):
+        raise bad(
+            name, "complex numbers", "real numbers", "A complex spectrum has a real matrix: flock.weights.spectrum."
+        )
     if not fits or array.size == 0:
         raise bad(f"{name}.shape", array.shape, wanted, "Check the axes, or transpose.")
     if not np.isfinite(array).all():
@@ -53,7 +57,10 @@ class Alibi:
     slope: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
-        slopes = np.atleast_1d(np.asarray(self.slope, dtype=np.float64))
+        try:
+            slopes = np.atleast_1d(np.asarray(self.slope, dtype=np.float64))
+        except (TypeError, ValueError):
+            slopes = np.array([np.nan])
         if slopes.ndim != 1 or not np.isfinite(slopes).all():
             raise bad("Alibi.slope", self.slope, "a finite number, or one for each head")
         value = tuple(slopes.tolist()) if isinstance(self.slope, Sequence | np.ndarray) else float(slopes[0])
@@ -117,7 +124,8 @@ class LayerNorm:
             raise unknown("layer_norm", self.kind, LAYER_NORMS)
         for name, low in (("switch", 0.0), ("alpha", 0.0), ("decay", -math.inf), ("radius", 0.0)):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > low):
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if not (number and math.isfinite(value) and value > low):
                 raise bad(f"LayerNorm.{name}", value, f"a finite number > {low}")
 
     @property

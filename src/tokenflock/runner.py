@@ -78,6 +78,7 @@ class Runner:
                 self._fill_missing(record)
         finally:
             self.progress.end()
+        self._complete(records)
         return records, space
 
     def _beside(self, records: list[Record], starts: Array, cores: int) -> None:
@@ -112,13 +113,15 @@ class Runner:
         try:
             self._advance(record, stepper, start, patience, r)
         except KeyboardInterrupt:
+            self.stop[0] = 1  # at once, for the runs beside this one
             record.outcome = Outcome.INTERRUPTED
             raise
         finally:
             record.t, record.steps = stepper.t, stepper.steps
             record.rejected, record.evaluations = stepper.rejected, stepper.evaluations
             self._fill_missing(record)
-            self.progress.finish(r)
+            if not self.stop[0]:
+                self.progress.finish(r)
 
     def _advance(self, record: Record, stepper: Stepper, start: Array, patience: int, r: int) -> None:
         total, columns = len(self.times), start.shape[1] + self.task.model.has_radius
@@ -161,8 +164,13 @@ class Runner:
     def _fill_missing(self, record: Record) -> None:
         if record.frames is not None:
             record.frames[record.filled :] = np.nan
+
+    def _complete(self, records: list[Record]) -> None:
+        """A run that kept nothing has missing values of the shape that the other runs have."""
         for name in self.reducers:
-            record.reduced.setdefault(name, np.full(len(self.times), np.nan))
+            shapes = [r.reduced[name].shape for r in records if name in r.reduced]
+            for record in records:
+                record.reduced.setdefault(name, np.full(shapes[0] if shapes else len(self.times), np.nan))
 
 
 class Progress:

@@ -76,6 +76,8 @@ def simulate(
     - `progress`: True, False, or a function of the fraction done; on a terminal a bar appears after 2 seconds.
     - `throw`: raise if a run fails, or return what was computed.
     """
+    if not isinstance(model, Model):
+        raise bad("model", model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
     x = check_start(model, start)
     wanted, task = _task(model, t_end, times, scheme, rtol, atol, dt, dtype, seed)
     if not isinstance(positions, bool | np.bool_):
@@ -121,7 +123,7 @@ def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
 def check_start(model: Model, start: Any) -> Array:
     """Tokens (n, dim) or (runs, n, dim), finite, and on the sphere where the model lives there."""
     try:
-        x = np.array(start, dtype=np.float64)
+        x = np.array(start if not np.iscomplexobj(start) else "complex numbers", dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise bad("start", type(start).__name__, "an array of numbers (n, dim) or (runs, n, dim)") from error
     if x.ndim not in (2, 3) or x.shape[-1] != model.dim:
@@ -200,7 +202,10 @@ def _times(times: Any, t_end: float, layer: float | None) -> Array:
         if layer is None:
             return np.linspace(0.0, t_end, FRAMES)
         return layer * np.arange(math.floor(t_end / layer * (1 + 1e-12)) + 1)
-    wanted = np.array(times, dtype=np.float64)
+    try:
+        wanted = np.array(times, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise bad("times", times, "one axis of finite times") from error
     if wanted.ndim != 1 or wanted.size == 0 or not np.isfinite(wanted).all():
         raise bad("times", f"an array of shape {wanted.shape}", "one axis of finite times")
     if (np.diff(wanted) <= 0).any():
@@ -276,7 +281,7 @@ def _dataset(
         "scheme": "layers" if task.scheme is None else task.scheme.name,
         "engine": engine,
         "dtype": task.dtype,
-        "seed": task.seed,
+        "seed": task.seed if abs(task.seed) < 2**63 else str(task.seed),  # files hold 64 bits
         "rtol": task.rtol,
         "atol": task.atol,
         "dt": math.nan if task.dt is None else task.dt,

@@ -37,6 +37,83 @@ def gap(x, i=0, j=1):
     return 0.5 * ((x[..., i, :] - x[..., j, :]) ** 2).sum(-1)
 
 
+# ---- the equations as they are printed, once more and in plain loops
+
+
+Q2, K2, V2 = (np.stack([weights.ginibre(3, 10 * k + h) for h in range(2)]) for k in (1, 2, 3))
+
+
+def printed(x, sees, beta=1.5, heads=2, slope=(0.0, 0.0), frozen=(), count=False):
+    """sum_h (1/Z_ih) sum_{j seen by i} exp(beta <Q_h x_i, K_h x_j> - slope_h |i - j|) V_h x_j  (0.2 and A.5.3)."""
+    drive = np.zeros_like(x)
+    for i, token in enumerate(x):
+        for h in range(heads):
+            terms = [(1.0, x[j], slope[h] * abs(i - j)) for j in sees(i)] + [(a, y, 0.0) for y, a in frozen]
+            terms = [(a * math.exp(beta * (Q2[h] @ token) @ (K2[h] @ y) - less), y, a) for a, y, less in terms]
+            total = sum(a for _, _, a in terms) if count else sum(w for w, _, _ in terms)
+            drive[i] += sum(w * (V2[h] @ y) for w, y, _ in terms) / total
+    return drive
+
+
+def onto_the_tangent(x, w):
+    return np.array([y - (t @ y) * t for t, y in zip(x, w, strict=True)])
+
+
+N = 7
+SEES = {
+    "causal": ("causal", lambda i: range(i + 1)),
+    "full": ("full", lambda i: range(N)),
+    "window": (flock.Window(3), lambda i: range(max(0, i - 2), i + 1)),
+    "window-both": (flock.Window(3, causal=False), lambda i: range(max(0, i - 2), min(N, i + 3))),
+}
+CENTERS = [(y, a) for y, a in zip(start.uniform(2, 3, seed=9), (1.0, 2.5), strict=True)]
+
+
+@pytest.mark.parametrize(("mask", "sees"), SEES.values(), ids=SEES.keys())
+@pytest.mark.parametrize("normaliser", ["softmax", "count"])
+@pytest.mark.parametrize("extra", ["nothing", "alibi", "frozen"])
+def test_velocity_is_the_printed_equation(mask, sees, normaliser, extra, cpu):
+    x = start.uniform(N, 3, seed=8)
+    options = {"dim": 3, "beta": 1.5, "query": Q2, "key": K2, "value": V2, "mask": mask, "normaliser": normaliser}
+    slope, frozen = (0.0, 0.0), ()
+    if extra == "alibi":
+        options["bias"], slope = flock.Alibi((0.3, 0.7)), (0.3, 0.7)
+    if extra == "frozen":
+        options["frozen"], frozen = flock.Frozen([y for y, _ in CENTERS], [a for _, a in CENTERS]), CENTERS
+    drive = printed(x, sees, slope=slope, frozen=frozen, count=normaliser == "count")
+    model, open_space = flock.Model(**options), flock.Model(space="euclidean", **options)
+    for made in (velocity(model, x), cpu.velocity(model, x)):
+        assert_allclose(made, onto_the_tangent(x, drive), **close("float64", N, 100))
+    for made in (velocity(open_space, x), cpu.velocity(open_space, x)):
+        assert_allclose(made, drive, **close("float64", N, 100))
+
+
+def test_rescaled_velocity_is_the_printed_equation(cpu):
+    # 0.4: z_i' = sum_j P_ij(e^{tV} z) V (z_j - z_i).
+    z, t, value = start.cube(N, 3, seed=8), 0.7, V2[0]
+    x = z @ expm(t * value).T
+    expected = np.zeros_like(z)
+    for i in range(N):
+        w = np.array([math.exp((Q2[0] @ x[i]) @ (K2[0] @ x[j])) for j in range(N)])
+        expected[i] = sum(a * (value @ (z[j] - z[i])) for j, a in enumerate(w / w.sum()))
+    model = flock.Model(dim=3, space="rescaled", mask="full", query=Q2[0], key=K2[0], value=value)
+    for made in (velocity(model, z, t), cpu.velocity(model, z, t)):
+        assert_allclose(made, expected, **close("float64", N, 100))
+
+
+def test_the_block_adds_its_feedforward_to_every_token(cpu):
+    # C (2.8), inside the projection: w sigma(a x_i + b).
+    draw = np.random.default_rng(3).standard_normal
+    w, a, b = draw((3, 4)), draw((4, 3)), draw(4)
+    x, sees = start.uniform(N, 3, seed=8), SEES["full"][1]
+    for activation, sigma in (("relu", lambda u: max(u, 0.0)), ("tanh", math.tanh), ("linear", float)):
+        block = flock.FeedForward(w, a, b, activation)
+        model = flock.Model(dim=3, beta=1.5, query=Q2, key=K2, value=V2, mask="full", feedforward=block)
+        added = np.array([w @ [sigma(u) for u in a @ token + b] for token in x])
+        for made in (velocity(model, x), cpu.velocity(model, x)):
+            assert_allclose(made, onto_the_tangent(x, printed(x, sees) + added), **close("float64", N, 100))
+
+
 # ---- closed forms
 
 

@@ -185,7 +185,7 @@ class CpuStepper:
                 self._stop,
             )
             status = self._call(goal, KINDS[kind], times, frames)
-            if status == ENDED and len(self._phases) > 1:
+            if status == ENDED and len(self._phases) > 1 and self._clock["frame"] < len(times):
                 self._phases.pop(0)
                 self._clock["nodes"] = self._clock["left"] = 0
                 continue
@@ -202,8 +202,8 @@ class CpuStepper:
             self.outcome = Outcome.COLLAPSED
         elif status in (SMALL, NOT_FINITE, STOPPED):
             self.outcome = {SMALL: Outcome.SMALL, NOT_FINITE: Outcome.NOT_FINITE, STOPPED: Outcome.INTERRUPTED}[status]
-        elif status == ENDED or (len(times) and done == len(times) and times[-1] >= self._task.t_end):
-            self.outcome = Outcome.DONE
+        elif done == len(times) and times[-1] >= self._task.t_end or status == ENDED and done < len(times):
+            self.outcome = Outcome.DONE  # not before the last kept time: more of them may be asked for
 
     def _call(self, goal: Goal, kind: int, times: Array, frames: Array) -> int:
         task = self._task

@@ -64,13 +64,15 @@ def _weigh(numbers, counts, top, i, z):
 @kernel
 def plain_velocity(sums, part, terms, work, y, t, kind, out):
     """(E6) for V = c I, B = c' I on the circle or the sphere, post norm: the papers' main case, in few passes."""
-    numbers, near, p, z, top = terms.numbers, work.near, work.tokens[P], work.line[Z], work.line[TOP]
+    numbers, near, z, top = terms.numbers, work.near, work.line[Z], work.line[TOP]
+    x, p = work.tokens[X], work.tokens[P]
     n, d = numbers.n, work.tokens.shape[1]
     _inverse_lengths(y, d, n, top)
     scale, far = near.dtype.type(numbers.scale), near.dtype.type(FAR + 2.0 * numbers.scale)
     for a in range(d):
         for i in range(n):
-            near[a, i] = y[a, i] * top[0, i] * scale
+            x[a, i] = y[a, i] * top[0, i]
+            near[a, i] = x[a, i] * scale
         for i in range(n, near.shape[1]):
             near[a, i] = far
     value, peak = terms.heads[VALUE, 0, 0, 0], np.float64(terms.heads[FORM, 0, 0, 0])
@@ -78,13 +80,12 @@ def plain_velocity(sums, part, terms, work, y, t, kind, out):
     for i in range(n):
         z[0, i] = value * _weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]) / numbers.scale
         top[0, i] = 0.0
-    inverse = near.dtype.type(1.0 / numbers.scale**2)
     for a in range(d):
         for i in range(n):
-            top[0, i] += p[a, i] * near[a, i]
+            top[0, i] += p[a, i] * x[a, i]
     for a in range(d):
         for i in range(n):
-            out[a, i] = z[0, i] * (p[a, i] - top[0, i] * inverse * near[a, i])
+            out[a, i] = z[0, i] * (p[a, i] - top[0, i] * x[a, i])
 
 
 @kernel

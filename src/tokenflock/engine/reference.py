@@ -104,9 +104,11 @@ class ReferenceStepper:
             ended = self.t >= self._phases[0][0]
             last = ended or bool(self._stop[0]) or self._collapsed()
             filled = self._emit(times, frames, filled, final=last)
-            if ended and len(self._phases) > 1:
+            if ended and len(self._phases) > 1 and filled < len(times):
                 self._phases.pop(0)
                 self._times, self._states, self._slopes, self._left = [], [], [], 0
+            elif ended and filled == len(times) and times[-1] < self.task.t_end:
+                break  # more kept times may be asked for
             elif last:
                 self.outcome = Outcome.DONE if ended else Outcome.INTERRUPTED if self._stop[0] else Outcome.COLLAPSED
                 if self.outcome is Outcome.COLLAPSED:
