@@ -26,9 +26,8 @@ def matrix(name: str, values: Any, shape: tuple[int | None, ...]) -> Array:
         raise bad(name, values, f"numbers of shape {wanted}", "Give a numpy array or nested lists.") from error
     fits = array.ndim == len(shape) and all(s is None or s == got for s, got in zip(shape, array.shape, strict=True))
     if np.iscomplexobj(values):
-        raise bad(
-            name, "complex numbers", "real numbers", "A complex spectrum has a real matrix: flock.weights.spectrum."
-        )
+        advice = "A complex spectrum has a real matrix: flock.weights.spectrum."
+        raise bad(name, "complex numbers", f"real numbers of shape {wanted}", advice)
     if not fits or array.size == 0:
         raise bad(f"{name}.shape", array.shape, wanted, "Check the axes, or transpose.")
     if not np.isfinite(array).all():

@@ -202,7 +202,7 @@ class CpuStepper:
             self.outcome = Outcome.COLLAPSED
         elif status in (SMALL, NOT_FINITE, STOPPED):
             self.outcome = {SMALL: Outcome.SMALL, NOT_FINITE: Outcome.NOT_FINITE, STOPPED: Outcome.INTERRUPTED}[status]
-        elif done == len(times) and times[-1] >= self._task.t_end or status == ENDED and done < len(times):
+        elif times[-1] >= self._task.t_end if done == len(times) else status == ENDED:
             self.outcome = Outcome.DONE  # not before the last kept time: more of them may be asked for
 
     def _call(self, goal: Goal, kind: int, times: Array, frames: Array) -> int:

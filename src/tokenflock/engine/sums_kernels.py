@@ -20,13 +20,13 @@ NEXT, PARTS, DONE, CLOSED, SLOPE, KIND = 0, 8, 16, 24, 32, 40
 DESK_SIZE = 48
 ROWS, MUTUAL, PRODUCTS = 0, 1, 2
 # Turns of a waiting loop. After SPIN of them, some 20 microseconds, the other side has been put to sleep: whoever waits
-# lets it have the core. After PATIENCE the leader sends its helpers home for the rest of a call: the machine is busy with
-# something else, and a helper put to sleep with a part in its hands holds up everyone.
+# lets it have the core. After PATIENCE the leader sends its helpers home for the rest of a call: the machine is busy
+# with something else, and a helper put to sleep with a part in its hands holds up everyone.
 SPIN, PATIENCE = 300, 600
 
 
 def new_desk(kernel_name: str) -> np.ndarray:
-    """An empty desk for a pair kernel: all parts handed out, or an early helper would take one that is not there yet."""
+    """An empty desk for a pair kernel: all parts handed out, or an early helper would take one before it is there."""
     desk = np.zeros(DESK_SIZE, dtype=np.int64)
     desk[NEXT] = 1 << 40
     desk[KIND] = {"mutual": MUTUAL, "products": PRODUCTS}.get(kernel_name, ROWS)
