@@ -5,6 +5,7 @@ A process of its own, because the number of threads of jax, torch and BLAS is fi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -12,6 +13,7 @@ import time
 
 ORDER = json.loads(sys.argv[1])
 CORES = int(ORDER["cores"])
+TEAM = contextlib.ExitStack()  # the helpers of a wide evaluation, until the measurement ends
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "TOKENFLOCK_THREADS"):
     os.environ[name] = str(CORES)
@@ -62,13 +64,20 @@ def reference(order: dict) -> dict:
 def evaluation(model, x, wide: bool):
     """A function of nothing that evaluates the velocity once, with the kernels of a run and all arrays in place."""
     from tokenflock.engine import cpu
+    from tokenflock.engine.contract import Task
+    from tokenflock.schemes import TSIT5
 
     terms = cpu.lay_out(model, len(x), "float64")
     work, y = cpu.scratch(model, terms, "float64"), cpu.state_of(model, x, "float64")
     out, function = np.zeros_like(y), cpu._velocity_kernel(model)
-    sums = cpu._sums(cpu.kernel_for(model), wide, "float64")
+    pointers = cpu._sums(wide, "float64"), cpu._part(cpu.kernel_for(model), "float64")
     cpu._blas().limit(limits=1)
-    return lambda: function(sums, terms, work, y, 0.0, 0, out)
+    if wide:
+        task = Task(model, 1.0, TSIT5, None, 1e-6, 1e-9, "float64", 0)
+        stepper = cpu.CpuStepper(task, x, 0, True, None)
+        terms, work = stepper._terms, stepper._work
+        TEAM.enter_context(stepper._team())
+    return lambda: function(*pointers, terms, work, y, 0.0, 0, out)
 
 
 def velocity(order: dict) -> dict:
@@ -124,4 +133,5 @@ def first_call(order: dict) -> dict:
 WHATS = {"solve": solve, "reference": reference, "velocity": velocity, "pairs": pairs, "first": first_call}
 
 if __name__ == "__main__":
-    print(json.dumps(WHATS[ORDER["what"]](ORDER)))
+    with TEAM:
+        print(json.dumps(WHATS[ORDER["what"]](ORDER)))

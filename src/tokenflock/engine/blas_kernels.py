@@ -60,12 +60,14 @@ def _exponentials(block, r, first, last, best):
 
 
 @kernel
-def _tile(tokens, query, rows, known, i, p, z, top):
+def _rows_of_tile(tokens, query, rows, known, i, tile, p, z, top):
     """Rows i .. i + TILE - 1."""
     n, d = tokens.shape
     tall = min(TILE, n - i)
     start, stop = int(rows[LO, i]), int(rows[HI, i + tall - 1])
-    block = np.dot(query[i : i + tall], tokens[start:stop].T)
+    block = tile[0, : tall * (stop - start)].reshape((tall, stop - start))
+    sums = tile[0, TILE * n : TILE * n + tall * d].reshape((tall, d))
+    np.dot(query[i : i + tall], tokens[start:stop].T, block)
     others = np.empty(tall, block.dtype)
     for r in range(tall):
         first, last, own = int(rows[LO, i + r]) - start, int(rows[HI, i + r]) - start, i + r - start
@@ -83,7 +85,7 @@ def _tile(tokens, query, rows, known, i, p, z, top):
             others[r] = 0.0
             for j in range(first, last):
                 others[r] += block[r, j]
-    sums = np.dot(block, tokens[start:stop])
+    np.dot(block, tokens[start:stop], sums)
     for a0 in range(0, d, 16):
         for r in range(tall):
             for a in range(a0, min(a0 + 16, d)):
@@ -94,9 +96,10 @@ def _tile(tokens, query, rows, known, i, p, z, top):
 
 
 @kernel
-def products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
-    """Tile k, with the signature of the pair kernels; no frozen tokens, not hard. share: x' and u' (2, n, d).
+def products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
+    """Tile k, with the signature of the pair kernels; no frozen tokens, not hard. share: x' and u' (2, n, d);
+    tile: room for a tile of weights and its sums, one for each thread (memory that comes and goes costs page faults).
 
     slope: the largest logit of every row if it is known and positive (there is no bias here), 0 to search for it.
     """
-    _tile(share[0], share[1], rows, x.dtype.type(slope), k * TILE, p, z, top)
+    _rows_of_tile(share[0], share[1], rows, x.dtype.type(slope), k * TILE, tile, p, z, top)

@@ -227,7 +227,7 @@ class CpuStepper:
         x = work.near if terms.numbers["near"] or is_plain(self._task.model) else work.tokens[X]
         u = x if x is work.near else work.tokens[U]
         hard = bool(terms.numbers["hard"])
-        outputs = (work.tokens[P], work.line[Z], work.line[TOP], work.share, work.desk)
+        outputs = (work.tokens[P], work.line[Z], work.line[TOP], work.share, work.tile, work.desk)
         job = (self._pairs[1], x, u, terms.rows, terms.frozen, hard, int(terms.numbers["n"]), *outputs)
         work.desk[sums_kernels.CLOSED] = 0
         helpers = [_pool().submit(sums_kernels.help_out, *job) for _ in range(threads() - 1)]

@@ -76,7 +76,7 @@ def plain_velocity(sums, part, terms, work, y, t, kind, out):
         for i in range(n, near.shape[1]):
             near[a, i] = far
     value, peak = terms.heads[VALUE, 0, 0, 0], np.float64(terms.heads[FORM, 0, 0, 0])
-    sums(part, near, near, terms.rows, terms.frozen, peak, False, n, p, z, top, work.share, work.desk)
+    sums(part, near, near, terms.rows, terms.frozen, peak, False, n, p, z, top, work.share, work.tile, work.desk)
     for i in range(n):
         z[0, i] = value * _weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]) / numbers.scale
         top[0, i] = 0.0
@@ -101,7 +101,7 @@ def _attend(sums, part, terms, work, h):
         for a in range(d):
             for i in range(columns):
                 near[a, i] = scale * x[a, i] if i < n else far
-        sums(part, near, near, terms.rows, terms.frozen, 0.0, False, n, p, z, top, work.share, work.desk)
+        sums(part, near, near, terms.rows, terms.frozen, 0.0, False, n, p, z, top, work.share, work.tile, work.desk)
     else:
         if numbers.scalar_form:
             c = work.form[h, 0, 0]
@@ -112,7 +112,7 @@ def _attend(sums, part, terms, work, h):
             np.dot(work.form[h].T, x, u)
         hard = numbers.hard != 0
         slope = terms.slopes[h]
-        sums(part, x, u, terms.rows, terms.frozen, slope, hard, n, p, z, top, work.share, work.desk)
+        sums(part, x, u, terms.rows, terms.frozen, slope, hard, n, p, z, top, work.share, work.tile, work.desk)
     for i in range(n):
         peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.near else np.float64(top[0, i])
         weight = x.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tokenflock.engine.blas_kernels import TILE
 from tokenflock.engine.pair_kernels import CHUNKS
 from tokenflock.engine.simd import PAD
 from tokenflock.engine.sums_kernels import new_desk
@@ -54,6 +55,7 @@ class Work(NamedTuple):
     share: Any  # (CHUNKS, 4, columns) for `mutual`, (2, n, d) for `products`
     hidden: Any  # (k, columns)
     form: Any  # (H, d, d): the form at the present time
+    tile: Any  # (1, TILE (n + d)) for `products`
     desk: Any  # (DESK_SIZE,) where a team shares its work, see sums_kernels
 
 
@@ -152,5 +154,6 @@ def scratch(model: Model, terms: Terms, dtype: str) -> Work:
         share=make(*shares),
         hidden=make(len(terms.inner), columns if terms.numbers["activation"] else 0),
         form=np.array(terms.heads[FORM]),
+        tile=make(1, TILE * (int(terms.numbers["n"]) + d) if name == "products" else 1),
         desk=new_desk(name),
     )

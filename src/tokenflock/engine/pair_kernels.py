@@ -7,7 +7,7 @@ sums need no reduction at the end. For the rows i of its part k every kernel fil
 
 where s is (E1) in units of log 2. All kernels take the same arguments, so that one pointer can name any of them:
 u = B'x; rows[0], rows[1] the visible interval of each token, never falling with i; frozen (d + 1, m) tokens that all
-see, with log2 of their weights in the last row; slope and hard for `rare`; share, scratch for `mutual`. last is n:
+see, with log2 of their weights in the last row; slope and hard for `rare`; share and tile, scratch. last is n:
 sums_kernels.py cuts the rows into parts and runs them, on one core or on several.
 """
 
@@ -80,7 +80,7 @@ def _masked2(x, j, a, b, z, p, q, lo, hi):
 
 
 @kernel
-def near2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+def near2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 2, B = c I on the circle. x is scaled so that s_ij - s_ii = -|x_i - x_j|^2: top_i = s_ii, no search."""
     apart()
     m = width(x)
@@ -119,7 +119,7 @@ def _masked3(x, j, a, b, c, z, p, q, r, lo, hi):
 
 
 @kernel
-def near3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+def near3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """near2 for d = 3."""
     apart()
     m = width(x)
@@ -186,7 +186,7 @@ def chunk(n, c):
 
 
 @kernel
-def mutual(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+def mutual(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """near2 and near3 for full attention. Leaves its sums in share[k]; `gather` adds them up."""
     mine = share[k]
     for a in range(4):
@@ -284,21 +284,21 @@ def _general(x, u, rows, frozen, first, last, p, z, top, dims):
 
 
 @kernel
-def general2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+def general2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 2, any form."""
     apart()
     _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, (0, 0))
 
 
 @kernel
-def general3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+def general3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 3, any form."""
     apart()
     _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, (0, 0, 0))
 
 
 @kernel
-def general(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+def general(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """Any d, any form."""
     apart()
     _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, ())
@@ -312,7 +312,7 @@ def _biased(x, j, u, i, d, slope):
 
 
 @kernel
-def rare(x, u, rows, frozen, slope, hard, k, last, p, z, top, share):
+def rare(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """The rare options, ALiBi and hardmax, at half the speed. hard: equal shares of the largest logits (E2); there u is
     in its own units and frozen holds plain weights."""
     apart()

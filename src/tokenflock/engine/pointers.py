@@ -30,16 +30,16 @@ class Pointer(WrapperAddressProtocol):
 
 @lru_cache
 def part_signature(dtype: str) -> Any:
-    """(x, u, rows, frozen, slope, hard, k, last, p, z, top, share) of a pair kernel."""
+    """(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile) of a pair kernel."""
     number = getattr(types, dtype)
     table, pages, whole = types.Array(number, 2, "C"), types.Array(number, 3, "C"), types.int64
     inputs = (table, table, table, table, types.float64, types.boolean)
-    return types.void(*inputs, whole, whole, table, table, table, pages)
+    return types.void(*inputs, whole, whole, table, table, table, pages, table)
 
 
 @lru_cache
 def sums_signature(dtype: str) -> Any:
-    """(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk) of a function that runs all parts."""
+    """(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk) of a function that runs all parts."""
     part = part_signature(dtype)
     arguments = (*part.args[:6], *part.args[7:], types.Array(types.int64, 1, "C"))
     return types.void(types.FunctionType(part), *arguments)

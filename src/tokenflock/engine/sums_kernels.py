@@ -19,10 +19,10 @@ from tokenflock.engine.pair_kernels import CHUNKS, gather, kernel, n_parts
 NEXT, PARTS, DONE, CLOSED, SLOPE, KIND = 0, 8, 16, 24, 32, 40
 DESK_SIZE = 48
 ROWS, MUTUAL, PRODUCTS = 0, 1, 2
-# Turns of a waiting loop. After SPIN of them, some 20 microseconds, the other side has been put to sleep: whoever waits
-# lets it have the core. After PATIENCE the leader sends its helpers home for the rest of a call: the machine is busy
-# with something else, and a helper put to sleep with a part in its hands holds up everyone.
-SPIN, PATIENCE = 300, 600
+# Turns of a waiting loop. After SPIN of them, some 20 microseconds, the other side may have been put to sleep: whoever
+# waits lets it have the core. After PATIENCE, some 20 milliseconds, the leader sends its helpers home for the rest of a
+# call: the machine is busy with something else, and a helper put to sleep with a part in its hands holds up everyone.
+SPIN, PATIENCE = 300, 40_000
 
 
 def new_desk(kernel_name: str) -> np.ndarray:
@@ -54,16 +54,16 @@ def _wait(waited):
 
 
 @kernel
-def alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk):
+def alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """All parts on this core."""
     for k in range(_begin(x, u, last, share, desk)):
-        part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share)
+        part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile)
     if desk[KIND] == MUTUAL:
         gather(share, p, z)
 
 
 @kernel
-def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk):
+def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """All parts, with the helpers that are there."""
     parts = _begin(x, u, last, share, desk)
     desk.view(np.float64)[SLOPE] = slope
@@ -72,7 +72,7 @@ def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk):
     publish(desk, NEXT, 0)  # from here on helpers may take: everything they read was written before
     k = take(desk, NEXT)
     while k < parts:
-        part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share)
+        part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile)
         take(desk, DONE)
         k = take(desk, NEXT)
     waited = 0
@@ -85,15 +85,15 @@ def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, desk):
 
 
 @kernel
-def help_out(part, x, u, rows, frozen, hard, last, p, z, top, share, desk):
-    """Take parts until closing time."""
-    waited = 0
+def help_out(part, x, u, rows, frozen, hard, last, p, z, top, share, tile, desk):
+    """Take parts until closing time, with a tile of one's own."""
+    tile, waited = np.empty_like(tile), 0
     while read(desk, CLOSED) == 0:
         if read(desk, NEXT) < read(desk, PARTS):
             k = take(desk, NEXT)
             if k < read(desk, PARTS):
                 slope = desk.view(np.float64)[SLOPE]
-                part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share)
+                part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile)
                 take(desk, DONE)
             waited = 0
         else:
