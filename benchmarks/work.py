@@ -41,6 +41,6 @@ class Work:
 
 
 SINGLE = Work("one causal run, n=200, d=2, beta=64, t=150", "causal", 200, 2, 64.0, 150.0, 151)
-ENSEMBLE = Work("64 such runs", "causal", 200, 2, 64.0, 150.0, 151, runs=64)
+ENSEMBLE = Work("many such runs", "causal", 200, 2, 64.0, 150.0, 151, runs=64)
 FULL = Work("full attention, n=1000, d=3, beta=9, t=30", "full", 1000, 3, 9.0, 30.0, 31)
 WORKS = {"single": SINGLE, "ensemble": ENSEMBLE, "full": FULL}
