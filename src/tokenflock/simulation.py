@@ -62,7 +62,8 @@ def simulate(
     - `start`: tokens (n, dim), or an ensemble (runs, n, dim) in which every run has its own step size.
     - `t_end`: the end of time. A run may end earlier, and says so in `run.attrs["outcome"]`.
     - `times`: what to keep, any increasing array in [0, t_end]; 101 equal steps if left out. The error at every kept
-      time is held to the tolerance, and nothing after the last one is computed.
+      time is held to the tolerance (but a ReLU feed-forward has kinks, and near them it can be 80 times that), and
+      nothing after the last one is computed.
 
     **Other arguments**
 
