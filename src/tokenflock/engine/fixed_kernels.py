@@ -57,19 +57,36 @@ def _aim(clock, times, t_stop, dt):
 
 
 @kernel
+def _pause(clock, goal, budget):
+    """Why a loop must stop before its next step: the end of the stretch, a flag, its patience; FULL if nothing does."""
+    if clock.t >= goal.t_stop:
+        return ENDED
+    if goal.stop[0]:
+        return STOPPED
+    return ON if clock.evaluations >= budget else FULL
+
+
+@kernel
+def _finite(y, n):
+    """Whether every number of a state is finite."""
+    total = 0.0
+    for a in range(y.shape[0]):
+        for i in range(n):
+            total += abs(y[a, i])
+    return np.isfinite(total)
+
+
+@kernel
 def _finish(pages, clock, h, target, on_sphere, d, n, line):
     """The trial becomes the present, on the sphere; False if it is not finite."""
-    total = 0.0
-    for a in range(pages.shape[1]):
-        for i in range(n):
-            total += abs(pages[TRIAL, a, i])
+    finite = _finite(pages[TRIAL], n)
     _copy(pages[TRIAL], pages[NOW])
     if on_sphere:
         retract(pages[NOW], d, n, line)
     clock.left -= 1
     clock.t = target if clock.left == 0 else clock.t + h
     clock.steps += 1
-    return np.isfinite(total)
+    return finite
 
 
 @kernel
@@ -106,12 +123,9 @@ def fixed(velocity, sums, part, terms, work, table, pages, stages, clock, times,
     budget = clock.evaluations + goal.patience
     _emit_exact(pages, clock, times, frames, n)
     while clock.frame < times.size:
-        if clock.t >= goal.t_stop:
-            return ENDED
-        if goal.stop[0]:
-            return STOPPED
-        if clock.evaluations >= budget:
-            return ON
+        pause = _pause(clock, goal, budget)
+        if pause != FULL:
+            return pause
         target = _aim(clock, times, goal.t_stop, goal.dt)
         h = clock.h
         if noise > 0.0:
@@ -140,21 +154,14 @@ def layers(layer, sums, part, terms, work, pages, clock, times, frames, kind, d,
     budget = clock.evaluations + goal.patience
     _emit_exact(pages, clock, times, frames, n)
     while clock.frame < times.size:
-        if clock.t >= goal.t_stop:
-            return ENDED
-        if goal.stop[0]:
-            return STOPPED
-        if clock.evaluations >= budget:
-            return ON
+        pause = _pause(clock, goal, budget)
+        if pause != FULL:
+            return pause
         layer(sums, part, terms, work, pages[NOW], clock.t, goal.dt, kind)
         clock.evaluations += 1
         clock.steps += 1
         clock.t = clock.steps * goal.dt
-        total = 0.0
-        for a in range(pages.shape[1]):
-            for i in range(n):
-                total += abs(pages[NOW, a, i])
-        if not np.isfinite(total):
+        if not _finite(pages[NOW], n):
             return NOT_FINITE
         _emit_exact(pages, clock, times, frames, n)
     return FULL
