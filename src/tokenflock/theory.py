@@ -4,7 +4,8 @@ r"""What is known in closed form: the laws that runs, tests and figures are held
 (L2)  x' = P_x(V x)  gives  x(t) = e^{tV} x(0) / |e^{tV} x(0)|                        single_token
 (L3)  equal overlaps r stay equal: r' = 2 a (1 - r)((n-1) r + 1),
       a = e^{beta r} / (e^beta + (n-1) e^{beta r})  or  e^{beta r} / n                equiangular, two_token_overlap
-(L4)  E[number of strong centers] = 1 / sigma(B_delta)                               cap_measure, strong_center_count
+(L4)  E[number of strong centers] = 1 / sigma(B_delta)                               cap_measure, strong_center_count,
+      E[number of centers] = c_R 2 pi / delta on the circle                          parking_density, renyi_center_count
 (L5)  P(n uniform tokens share a hemisphere) = 2^{-(n-1)} sum_{k<d} C(n-1, k)         hemisphere_probability
 (L6)  two clusters at angle a merge after about e^{beta (1 - cos a)}                  merge_time_scale
 (L7)  strong centers stand still up to T_j, caps keep their tokens up to T_2         lemma_5_1_time, metastability_times
@@ -189,9 +190,31 @@ def strong_center_count(delta: ArrayLike, dim: int, n_tokens: int | None = None)
     return -np.expm1(whole("n_tokens", n_tokens, 1) * missed) / sigma
 
 
-def renyi_center_count(delta: ArrayLike) -> Reals:
-    """E[Renyi centers] of infinitely many tokens on the circle -> c_R 2 pi / delta, very fast as delta -> 0 (A.5.5)."""
-    return PARKING * 2 * np.pi / real("delta", delta, "above 0, up to pi", lambda s: (s > 0) & (s <= np.pi))
+def parking_density(tau: ArrayLike) -> Reals:
+    """Share of a long street that unit cars fill when tau of them a unit have tried to park; PARKING as tau -> inf.
+
+    int_0^tau exp(-2 int_0^u (1 - e^{-v})/v dv) du (Renyi 1958), whose rest beyond tau is about e^{-2 gamma} / tau.
+    """
+    from scipy.special import exp1
+
+    given = real("tau", tau, "numbers >= 0", lambda s: s >= 0)
+    # In s = log(1 + u) the integrand is smooth on both ends; Gauss-Legendre with 200 points is exact to rounding.
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    top = np.log1p(given)[..., None]
+    u = np.maximum(np.expm1(top * (nodes + 1) / 2), 1e-300)
+    inner = np.euler_gamma + np.log(u) + exp1(u)  # int_0^u (1 - e^{-v})/v dv
+    inner = np.where(u < 1e-8, u, inner)
+    return np.sum(weights * np.exp(-2 * inner) * (1 + u), axis=-1) * top[..., 0] / 2
+
+
+def renyi_center_count(delta: ArrayLike, n_tokens: int | None = None) -> Reals:
+    """E[Renyi centers] on the circle: c_R 2 pi / delta for infinitely many tokens, less for n_tokens (A.5.5).
+
+    Exact for a long street; on the circle the difference falls faster than exponentially as delta -> 0.
+    """
+    d = real("delta", delta, "above 0, up to pi", lambda s: (s > 0) & (s <= np.pi))
+    street = 2 * np.pi / d
+    return street * (PARKING if n_tokens is None else parking_density(whole("n_tokens", n_tokens, 1) / street))
 
 
 def hemisphere_probability(n_tokens: int, dim: int) -> float:

@@ -1,6 +1,8 @@
 """What a trajectory means: stateless functions of tokens (..., n, d), or of a Dataset that holds them as `x`.
 
-renyi: the centers of paper A.  clusters: which tokens are together.  energy: the energies of papers C and D.
+renyi: the centers of paper A.  clusters: which tokens are together.  metastability: how long they wait to merge.
+convergence: how fast a distance goes to 0.  spectrum: what a value matrix says.  energy: those of papers C and D.
+attention: P and its Boolean limits.  polytope: hulls, limit points, hyperplanes.  triple: the hypotheses of paper B.
 Nothing here imports an engine: the tokens may come from a run, from a file or from a trained network.
 """
 
@@ -14,7 +16,17 @@ import numpy as np
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 
-_MODULES = ("clusters", "energy", "renyi")
+_MODULES = (
+    "attention",
+    "clusters",
+    "convergence",
+    "energy",
+    "metastability",
+    "polytope",
+    "renyi",
+    "spectrum",
+    "triple",
+)
 # Farther off the sphere than this a token has no geodesic distance; float32 runs stay within 1e-6.
 OFF_SPHERE = 1e-5
 

@@ -1,4 +1,7 @@
-"""Which tokens are together: chains of tokens in which each step is at most `radius` long (single linkage)."""
+"""Which tokens are together: chains of tokens in which each step is at most `radius` long (single linkage).
+
+`label`, `count` and `sizes` look at one moment; `track` keeps the number of a cluster through time.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.analysis import positive, tokens
-from tokenflock.errors import unknown
-from tokenflock.geometry import Array, angle
+from tokenflock.arguments import real
+from tokenflock.errors import bad, unknown
+from tokenflock.geometry import Array, angle, distance
 
 SPACES = ("sphere", "euclidean")
 # Links held at a time: more than this (tokens in a few dense clusters) and they are searched cell by cell instead.
 MANY_LINKS, LINKS_A_TOKEN = 5_000_000, 64
+# An angle is right to an ulp of pi: gaps this close to the radius are measured once more, with geometry.distance.
+ANGLE_SLACK = 32 * float(np.finfo(np.float64).eps)
 
 
 def label(x: Any, radius: float, space: str = "sphere") -> NDArray[np.intp]:
@@ -44,6 +50,70 @@ def count(x: Any, radius: float, space: str = "sphere") -> Any:
     return int(found) if found.ndim == 0 else found
 
 
+def sizes(x: Any, radius: float, weights: Any = None, space: str = "sphere") -> Any:
+    """The number of tokens in each cluster, or the sum of their weights (n,), in the order of `label`.
+
+    An array with one size a cluster; for x (..., n, d) an object array (...) of such arrays.
+    """
+    groups = label(x, radius, space)
+    share = None
+    if weights is not None:
+        share = real("weights", weights, "finite numbers >= 0", lambda w: w >= 0, "One for each token.")
+        if share.shape != groups.shape[-1:]:
+            raise bad("weights.shape", share.shape, f"{groups.shape[-1:]}", "One weight for each token.")
+    if groups.ndim == 1:
+        return np.bincount(groups, weights=share)
+    result = np.empty(groups.shape[:-1], dtype=object)
+    for place in np.ndindex(result.shape):
+        result[place] = np.bincount(groups[place], weights=share)
+    return result
+
+
+def track(x: Any, radius: float, space: str = "sphere") -> NDArray[np.intp]:
+    """`label` with a memory: x (..., time, n, d) -> (..., time, n), where a cluster keeps its number through time.
+
+    A cluster is known by its first token, the leader of a causal run. Among the clusters whose first tokens meet in one
+    cluster, the one with the earliest first token gives it its number; the others have merged into it, and their
+    numbers are gone for good. What breaks away without its cluster's first token gets a number never used before.
+    """
+    y, r = _checked(x, radius, space)
+    if y.ndim < 3:
+        raise bad("x.shape", y.shape, "(..., time, n, d)", "The clusters of one moment are clusters.label(x, radius).")
+    return follow(label(y, r, space))
+
+
+def follow(labels: Any) -> NDArray[np.intp]:
+    """`track` for clusters already found: labels (..., time, n), numbered anew at every time, or tracked."""
+    groups = np.asarray(labels)
+    if groups.ndim < 2 or not groups.size or groups.dtype.kind not in "iu":
+        raise bad(
+            "labels",
+            f"{groups.dtype} of shape {groups.shape}",
+            "whole numbers of shape (..., time, n)",
+            "Take them from clusters.label.",
+        )
+    result = np.empty(groups.shape, dtype=np.intp)
+    for place in np.ndindex(groups.shape[:-2]):
+        before, used = None, 0
+        for now, group in enumerate(groups[place]):
+            before, used = _inherited(group, before, used)
+            result[(*place, now)] = before
+    return result
+
+
+def _inherited(group: NDArray, before: NDArray[np.intp] | None, used: int) -> tuple[NDArray[np.intp], int]:
+    """The clusters of one moment with the numbers of the moment before, and how many numbers are used by now."""
+    first, inside = np.unique(group, return_index=True, return_inverse=True)[1:]
+    number = np.full(len(first), -1)
+    if before is not None:
+        leaders = np.sort(np.unique(before, return_index=True)[1])
+        heir, earliest = np.unique(inside[leaders], return_index=True)
+        number[heir] = before[leaders[earliest]]
+    fresh = np.flatnonzero(number < 0)
+    number[fresh[np.argsort(first[fresh])]] = used + np.arange(len(fresh))
+    return number[inside], used + len(fresh)
+
+
 def _checked(x: Any, radius: float, space: str) -> tuple[Array, float]:
     if space not in SPACES:
         raise unknown("space", space, SPACES)
@@ -56,7 +126,14 @@ def _gaps(y: Array, radius: float) -> tuple[NDArray[np.intp], NDArray[np.bool_]]
     order = np.argsort(angles, axis=-1, kind="stable")
     around = np.take_along_axis(angles, order, axis=-1)
     around = np.concatenate([around, around[..., :1] + 2 * np.pi], axis=-1)
-    return order, np.diff(around, axis=-1) > radius
+    gap = np.diff(around, axis=-1)
+    wide = gap > radius
+    close = np.nonzero(np.abs(gap - radius) <= ANGLE_SLACK)
+    if close[0].size:
+        *run, place = close
+        here, there = order[close], order[(*run, (place + 1) % order.shape[-1])]
+        wide[close] = distance(y[(*run, here)], y[(*run, there)]) > radius
+    return order, wide
 
 
 def _between_gaps(y: Array, radius: float) -> NDArray[np.intp]:
