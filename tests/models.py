@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenflock import start
-from tokenflock.model import Model, form_at, logits, pulls
+from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
 from tokenflock.weights import ginibre, jordan, paranormal, plane_rotation
 
@@ -158,6 +158,9 @@ def _open_spaces():
     yield "rescaled-rotating", {"dim": 2, "space": "rescaled", "mask": "full", "value": plane_rotation(0.7)}
     yield "rescaled-alibi", {"dim": 2, "space": "rescaled", "bias": Alibi(0.3)}
     yield "rescaled-infinite", {"dim": 2, "space": "rescaled", "beta": np.inf, "mask": "full"}
+    yield "rescaled-d5", {"dim": 5, "space": "rescaled", "mask": Window(9), "query": 0.3 * ginibre(5, 1)}
+    yield "rescaled-mixed", {"dim": 3, "space": "rescaled", "mask": "full", "value": np.diag([1.0, 0.5, -0.2])}
+    yield "rescaled-count", {"dim": 2, "space": "rescaled", "normaliser": "count", "beta": 0.2}
     yield "rescaled-d20", {"dim": 20, "space": "rescaled", "beta": 0.1, "value": 0.5 * np.eye(20)}
     for activation in ("relu", "tanh"):
         yield (
@@ -197,9 +200,9 @@ def tokens_for(model, n, seed=0, runs=None):
 def amplification(model, x, t=0.0):
     """What multiplies rounding in the velocity of a model at x: logits are rounded before they are exponents, the sums
     have the size of mass times value, and some layer norms divide by |D|."""
-    form = form_at(model, t)
-    s = logits(model, x, form)
-    p, mass = pulls(model, x, form)
+    flow = flow_at(model, t)
+    s = logits(model, x, flow)
+    p, mass = pulls(model, x, flow)
     reach = np.linalg.norm(x, axis=-1).max()
     heads = np.linalg.norm(model.values, axis=(-2, -1)).sum() + 1
     smallest = 1.0

@@ -10,6 +10,7 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E6)  sphere      x_i' = P_{x_i} D_i / s_i,   P_x w = w - <x, w> x;  s_i and r_i' from the layer norm (E10)
 (E7)  R^d         x_i' = D_i
 (E8)  rescaled    z = exp(-tV) x:  z_i' = V p_i,  with A from x = exp(tV) z;  feed-forward: z_i' = w sigma(a V p_i + b)
+                  A_ij from s_ij - s_im = beta (exp(tV) z_i)' B exp(tV) (z_j - z_m), m the leader of row i (`drops`)
 (E9)  feed-forward F(x) = w sigma(a x + b)
 (E10) layer norm  post s=1 | pre s=r, r'=<x,D> | peri s=r|D|, r'=<x,D>/|D| | ngpt s=|D|/alpha_t | sqrt s=sqrt(t+1)
                   mix: post up to its switch time, pre from then on
@@ -23,7 +24,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +34,8 @@ from tokenflock.rules import check
 
 # Hardmax shares the weight among logits equal to rounding: without a tolerance a rotation would break exact ties.
 TIE = 1e-12
-# exp(2 mu t) is capped here: beyond it the softmax of (E8) is a hardmax to the last bit, and inf - inf would be nan.
-LARGEST_EXPONENT = 600.0
+# Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
+LARGEST_EXPONENT = 690.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,68 +127,112 @@ def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(n, int), i + 1
 
 
-def form_at(model: Model, t: float) -> Array:
-    """beta B_h, or in rescaled space beta exp(tV)' B_h exp(tV) (E8), (H, d, d). beta = inf counts as 1 here.
+class Flow(NamedTuple):
+    """What turns z into x in rescaled space, exp(tV) or R^k, as exp(log) matrix: no overflow at any time."""
 
-    exp(tV) is taken of V less its largest real part mu, and exp(2 mu t) put back with a cap: no overflow at any t.
-    """
-    beta = 1.0 if math.isinf(model.beta) else model.beta
+    matrix: Array
+    log: float
+
+
+def flow_at(model: Model, t: float) -> Flow:
+    """exp(tV) (E8), with the largest real part sigma of an eigenvalue taken out; the identity in other spaces."""
     if model.space != "rescaled":
-        return beta * model.form
+        return Flow(np.eye(model.dim), 0.0)
     from scipy.linalg import expm
 
     total = model.values.sum(axis=0)
-    mu = float(np.linalg.eigvals(total).real.max())
-    flow = expm(t * (total - mu * np.eye(model.dim)))
-    return beta * math.exp(min(2 * mu * t, LARGEST_EXPONENT)) * (flow.T @ model.form @ flow)
+    sigma = float(np.linalg.eigvals(total).real.max())
+    return Flow(expm(t * (total - sigma * np.eye(model.dim))), sigma * t)
 
 
-def form_at_layer(model: Model, k: int, dt: float) -> Array:
-    """beta (R^k)' B_h R^k with R = I + dt V (E13), with the spectral radius of R taken out and put back capped."""
+def flow_at_layer(model: Model, k: int, dt: float) -> Flow:
+    """R^k with R = I + dt V (E13), with the spectral radius taken out; the identity in other spaces."""
     if model.space != "rescaled":
-        return form_at(model, 0.0)
+        return Flow(np.eye(model.dim), 0.0)
     step = np.eye(model.dim) + dt * model.values.sum(axis=0)
     rho = float(np.abs(np.linalg.eigvals(step)).max())
-    power = np.linalg.matrix_power(step / rho, k)
+    return Flow(np.linalg.matrix_power(step / rho, k), k * math.log(rho))
+
+
+def queries(model: Model, x: Array, flow: Flow) -> Array:
+    """(E1) u_hi with s_hij = <u_hi, x_j>, (H, n, d): B_h' x_i times beta. beta = inf counts as 1 here.
+
+    In rescaled space the two factors exp(log) and the length of a token enter as logarithms, and the largest logit is
+    capped: u is finite, and so is its product with every token.
+    """
     beta = 1.0 if math.isinf(model.beta) else model.beta
-    return beta * math.exp(min(2 * k * math.log(rho), LARGEST_EXPONENT)) * (power.T @ model.form @ power)
+    if model.space != "rescaled":
+        return x @ (beta * model.form)
+    ahead = x @ flow.matrix.T
+    size = np.abs(ahead).max(axis=-1, keepdims=True)
+    size[size == 0] = 1.0
+    u = (ahead / size) @ (beta * (model.form @ flow.matrix))
+    reach = float(np.abs(u).max(axis=(0, 1)) @ np.abs(x).max(axis=0))  # of <u_i, x_j>, less the two factors
+    return u * np.exp(np.minimum(2 * flow.log + np.log(size), LARGEST_EXPONENT - math.log(max(reach, 1.0))))
 
 
-def logits(model: Model, x: Array, form: Array) -> Array:
+def sees(mask: str | Window, n: int) -> np.ndarray:
+    """Whether i sees j, (n, n)."""
+    lo, hi = visible(mask, n)
+    return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
+
+
+def logits(model: Model, x: Array, flow: Flow) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
-    n = len(x)
-    i, j = np.arange(n)[:, None], np.arange(n)
-    lo, hi = visible(model.mask, n)
-    s = (x @ form) @ x.T - model.slopes[:, None, None] * np.abs(i - j)
-    s = np.where((j >= lo[:, None]) & (j < hi[:, None]), s, -np.inf)
-    if model.frozen is None:
-        return s
-    return np.concatenate([s, (x @ form) @ model.frozen.tokens.T], axis=-1)
+    i, j = np.arange(len(x))[:, None], np.arange(len(x))
+    u = queries(model, x, flow)
+    s = u @ x.T - model.slopes[:, None, None] * np.abs(i - j)
+    s = np.where(sees(model.mask, len(x)), s, -np.inf)
+    return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
 
-def attention(model: Model, x: Array, t: float = 0.0, form: Array | None = None) -> Array:
+def drops(model: Model, x: Array, flow: Flow) -> tuple[Array, Array]:
+    """(E8) s_hij - s_him <= 0 and s_him (H, n, 1), m the leader of row i: its largest logit.
+
+    Differences of tokens are taken first: at t = 20 the logits reach e^40, and their own rounding would pick the
+    leader. What rounding put above the leader is level with it.
+    """
+    s = logits(model, x, flow)
+    u, leader = queries(model, x, flow), s.argmax(axis=-1)
+    top = np.take_along_axis(s, leader[..., None], axis=-1)
+    for h, i in np.ndindex(*leader.shape):
+        m, j, seen = leader[h, i], np.arange(len(x)), np.isfinite(s[h, i])
+        for _ in range(2):  # the second time from the right leader, if rounding chose the first
+            less = (x - x[m]) @ u[h, i] - model.slopes[h] * (np.abs(i - j) - abs(i - m))
+            less = np.where(seen, less, -np.inf)
+            m = m if less.max() <= 0.0 else less.argmax()
+        s[h, i] = np.minimum(less, 0.0)
+    return s, top
+
+
+def attention(model: Model, x: Array, t: float = 0.0, flow: Flow | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
-    s = logits(model, x, form_at(model, t) if form is None else form)
-    weight = np.ones(s.shape[-1])
+    flow = flow_at(model, t) if flow is None else flow
+    hard = math.isinf(model.beta)
+    if model.space == "rescaled" and not hard:
+        less, top = drops(model, x, flow)
+    else:
+        # Less the row maximum nothing changes in (E2), but exp stays finite: at beta = 1e6 the plain form is inf/inf.
+        s = logits(model, x, flow)
+        top = s.max(axis=-1, keepdims=True)
+        less = s - top
+    weight = np.ones(less.shape[-1])
     if model.frozen is not None:
         weight[len(x) :] = model.frozen.weights
     if model.normaliser == "softmax":
-        # Less the row maximum nothing changes in (E2), but exp stays finite: at beta = 1e6 the plain form is inf/inf.
-        top = s.max(axis=-1, keepdims=True)
-        hard = s >= top - TIE * (1 + np.abs(top))
-        a = weight * (hard if math.isinf(model.beta) else np.exp(s - top))
+        a = weight * (less >= -TIE * (1 + np.abs(top)) if hard else np.exp(less))
         return a / a.sum(axis=-1, keepdims=True)
     shift = model.beta if model.normaliser == "scaled-count" else 0.0
-    count = (weight * np.isfinite(s)).sum(axis=-1, keepdims=True)
-    return weight * np.exp(s - shift) / count
+    count = (weight * np.isfinite(less)).sum(axis=-1, keepdims=True)
+    return weight * np.exp(less + (top - shift)) / count
 
 
-def pulls(model: Model, x: Array, form: Array) -> tuple[Array, Array]:
+def pulls(model: Model, x: Array, flow: Flow) -> tuple[Array, Array]:
     """(E4) p_hi (H, n, d) and m_hi (H, n, 1).
 
     Summed from differences: the pull of a token on itself is exactly 0 and a pull of 1e-30 keeps its digits.
     """
-    a = attention(model, x, form=form)
+    a = attention(model, x, flow=flow)
     seen = x if model.frozen is None else np.concatenate([x, model.frozen.tokens])
     p = np.stack([a[:, i] @ (seen - x[i]) for i in range(len(x))], axis=1)
     return p, a.sum(axis=-1, keepdims=True)
@@ -203,12 +248,12 @@ def feedforward(model: Model, x: Array) -> Array:
     return sigma @ ff.w.T
 
 
-def drive(model: Model, x: Array, form: Array) -> tuple[Array, Array]:
+def drive(model: Model, x: Array, flow: Flow) -> tuple[Array, Array]:
     """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d).
 
     P_x(V x) = P_x((V - c I) x) for every c: c = V_11 makes it exactly 0 for V = c I, so a lone token does not drift.
     """
-    p, m = pulls(model, x, form)
+    p, m = pulls(model, x, flow)
     values = np.swapaxes(model.values, -1, -2)
     less = values - values[:, :1, :1] * np.eye(model.dim)
     pulled = (p @ values).sum(axis=0)
@@ -225,13 +270,13 @@ def rates(
     model: Model, x: Array, t: float = 0.0, radius: Array | None = None, kind: str | None = None
 ) -> tuple[Array, Array]:
     """(E6)-(E8), (E10) x' (n, d) and r' (n,). kind: the layer norm in force, from t if left out."""
-    form = form_at(model, t)
+    flow = flow_at(model, t)
     still = np.zeros(len(x))
     if model.space == "rescaled":
-        p, _ = pulls(model, x, form)
+        p, _ = pulls(model, x, flow)
         v = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
         return (v if model.feedforward is None else feedforward(model, v)), still
-    d, along = drive(model, x, form)
+    d, along = drive(model, x, flow)
     extra = feedforward(model, x)
     if model.space == "euclidean":
         return d + extra, still
@@ -257,14 +302,14 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
 
 def layer(model: Model, x: Array, radius: Array, k: int, dt: float) -> tuple[Array, Array]:
     """(E12), (E13) Layer k of the discrete-time transformer: one attention block of step dt, then the feed-forward."""
-    form, t = form_at_layer(model, k, dt), k * dt
+    flow, t = flow_at_layer(model, k, dt), k * dt
     if model.space == "rescaled":
         total = model.values.sum(axis=0)
-        p, _ = pulls(model, x, form)
+        p, _ = pulls(model, x, flow)
         u = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
         u = np.linalg.solve(np.eye(model.dim) + dt * total, u.T).T
         return x + dt * (u if model.feedforward is None else feedforward(model, u)), radius
-    x, radius = sublayer(model, x, radius, drive(model, x, form)[0], t, dt)
+    x, radius = sublayer(model, x, radius, drive(model, x, flow)[0], t, dt)
     if model.feedforward is not None:
         x, radius = sublayer(model, x, radius, feedforward(model, x), t, dt)
     return x, radius

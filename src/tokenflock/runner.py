@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look a
 WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
 CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
 BAR_AFTER_S = 2.0
+LONG = 1e4  # progress is told in log time from this t_end on
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Record:
     rejected: int = 0
     evaluations: int = 0
     outcome: Outcome = Outcome.INTERRUPTED
+    switched: float = math.nan  # when the scheme became implicit
 
 
 class Runner:
@@ -119,6 +122,7 @@ class Runner:
         finally:
             record.t, record.steps = stepper.t, stepper.steps
             record.rejected, record.evaluations = stepper.rejected, stepper.evaluations
+            record.switched = getattr(stepper, "switched", math.nan)
             self._fill_missing(record)
             if not self.stop[0]:
                 self.progress.finish(r)
@@ -196,7 +200,9 @@ class Progress:
 
     def show(self, r: int, t: float) -> None:
         """Run r has reached t."""
-        self._done[r] = max(self._done[r], min(1.0, t / self._t_end))
+        # Over many decades of time the work is even in its logarithm.
+        share = math.log1p(t) / math.log1p(self._t_end) if self._t_end > LONG else t / self._t_end
+        self._done[r] = max(self._done[r], min(1.0, share))
         now = time.monotonic()
         if now - self._shown < 0.1 or not (self._tell or self._bar_wanted):
             return

@@ -32,6 +32,28 @@ class Scheme:
         return self.error is not None
 
 
+@dataclass(frozen=True, eq=False)
+class Rosenbrock:
+    """A linearly implicit table in the form without products by J (Hairer & Wanner, Solving ODEs II, IV.7).
+
+        (1/(h gamma) - J) U_i = f(y + sum_j a_ij U_j) + sum_j c_ij U_j / h,      y_new = y + sum_j b_j U_j
+
+    The last U is the error estimate. dense: the weights of the two terms that, beside the ends, give
+    y(t + s h) = (1-s) y + s (y_new + (1-s) (D_1 + s D_2)), D_k = sum_j dense[k, j] U_j.
+    """
+
+    name: str
+    order: int
+    gamma: float
+    a: Array
+    c: Array
+    b: Array
+    dense: Array
+    source: str = ""
+    adaptive: bool = True
+    error: None = None
+
+
 def _table(*rows: tuple[float, ...]) -> Array:
     a = np.zeros((len(rows), len(rows)))
     for i, row in enumerate(rows):
@@ -77,11 +99,43 @@ TSIT5 = Scheme(
     source="Tsitouras, Computers & Mathematics with Applications 62 (2011) 770-775",
 )
 
-SCHEMES = {scheme.name: scheme for scheme in (EULER, HEUN, RK4, TSIT5)}
+_RODAS_A5 = (1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950)
+#: RODAS: order 4, six stages, L-stable and stiffly accurate.
+RODAS = Rosenbrock(
+    "rosenbrock",
+    4,
+    0.25,
+    _table(
+        (),
+        (1.544,),
+        (0.9466785280815826, 0.2557011698983284),
+        (3.314825187068521, 2.896124015972201, 0.9986419139977817),
+        _RODAS_A5,
+        (*_RODAS_A5, 1.0),
+    ),
+    _table(
+        (),
+        (-5.6688,),
+        (-2.430093356833875, -0.2063599157091915),
+        (-0.1073529058151375, -9.594562251023355, -20.47028614809616),
+        (7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160),
+        (8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054),
+    ),
+    np.array([*_RODAS_A5, 1.0, 1.0]),
+    np.array(
+        [
+            [10.12623508344586, -7.487995877610167, -34.80091861555747, -7.992771707568823, 1.025137723295662, 0.0],
+            [-0.6762803392801253, 6.087714651680015, 16.43084320892478, 24.76722511418386, -6.594389125716872, 0.0],
+        ]
+    ),
+    source="Hairer & Wanner, Solving Ordinary Differential Equations II, Springer (1996), RODAS",
+)
+
+SCHEMES: dict[str, Scheme | Rosenbrock] = {scheme.name: scheme for scheme in (EULER, HEUN, RK4, TSIT5, RODAS)}
 NAMES = ("auto", *SCHEMES, "layers")
 
 
-def scheme_named(name: str) -> Scheme:
+def scheme_named(name: str) -> Scheme | Rosenbrock:
     """The table with this name."""
     if name not in SCHEMES:
         raise unknown("scheme", name, NAMES)

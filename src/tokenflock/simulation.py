@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock import ending
 from tokenflock.engine.choose import choose
-from tokenflock.engine.contract import Outcome, Task
+from tokenflock.engine.contract import Outcome, Task, no_implicit, sees_no_later
 from tokenflock.errors import EngineError, SpecError, bad, clash, unknown
 from tokenflock.geometry import Array, retract
 from tokenflock.model import Model
 from tokenflock.runner import Record, Runner
-from tokenflock.schemes import NAMES, scheme_named
-from tokenflock.trajectory import AXIS, RUN, SCHEMA, TIME, TOKEN, describe, model_of
+from tokenflock.schemes import NAMES, Rosenbrock, scheme_named
+from tokenflock.trajectory import AXIS, RUN, SCHEMA, TIME, TOKEN, boolean_from, describe, model_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,6 +32,7 @@ DTYPES = ("float64", "float32")
 OFF_SPHERE = 1e-6  # tokens this far off are put back with a warning; farther is an error
 SILENT = 1e-12  # below this it is rounding
 FRAMES = 101  # kept times when none are given
+LONG = 300.0  # from this t_end on, scheme="auto" looks whether implicit steps are cheaper
 FIXED_STEP = 0.01  # of noisy and hardmax runs when no dt is given
 
 Reducer = Callable[[Array], Any]
@@ -60,7 +62,8 @@ def simulate(
 
     - `model`: a `flock.Model`.
     - `start`: tokens (n, dim), or an ensemble (runs, n, dim) in which every run has its own step size.
-    - `t_end`: the end of time. A run may end earlier, and says so in `run.attrs["outcome"]`.
+    - `t_end`: the end of time. A run may end earlier, and says so in `run.attrs["outcome"]`. `numpy.inf`: until all
+      tokens have met, or nothing moves any more; then it is found, and `times` may be a function of it.
     - `times`: what to keep, any increasing array in [0, t_end]; 101 equal steps if left out. The error at every kept
       time is held to the tolerance (but a ReLU feed-forward has kinks, and near them it can be 80 times that), and
       nothing after the last one is computed.
@@ -68,11 +71,16 @@ def simulate(
     **Other arguments**
 
     - `scheme`: "auto", "tsit5" (adaptive), "euler", "heun", "rk4" (fixed step `dt`), or "layers", the discrete-time
-      transformer with one block a step of `dt`. auto: tsit5; heun with noise and euler at beta = inf, with dt = 0.01.
+      transformer with one block a step of `dt`; "rosenbrock" takes implicit steps on the sphere, which grow while
+      nothing happens: t_end = 1e30 is no longer than 1e3 (its default times are spread over the decades). auto: tsit5,
+      and from t = 100 on rosenbrock where that takes far fewer steps (`run.attrs["switched"]` says so); heun with
+      noise and euler at beta = inf, with dt = 0.01.
     - `rtol`, `atol`: the local error allowed for every token, atol + rtol |x_i|.
     - `reduce`: {"name": fn} keeps fn(x) of every kept frame x (n, dim) beside the positions, or instead of them with
       `positions=False`.
-    - `engine`: "auto", "cpu" or "reference". `dtype`: "float64" or "float32".
+    - `engine`: "auto", "cpu", "reference", or "harmonic": time linear in n on the circle and on S^2, with absolute
+      errors (`run.attrs["velocity_error"]`); auto takes it for thousands of tokens where it is faster and t_end <= 1e4.
+    - `dtype`: "float64" or "float32".
     - `seed`: of the noise. The same seed gives the same bits on any number of threads (TOKENFLOCK_THREADS).
     - `progress`: True, False, or a function of the fraction done; on a terminal a bar appears after 2 seconds.
     - `throw`: raise if a run fails, or return what was computed.
@@ -80,28 +88,44 @@ def simulate(
     if not isinstance(model, Model):
         raise bad("model", model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
     x = check_start(model, start)
-    wanted, task = _task(model, t_end, times, scheme, rtol, atol, dt, dtype, seed)
+    endless = isinstance(t_end, float | np.floating) and t_end == math.inf
+    if endless:
+        ending.check(times, scheme, dt, no_implicit(model, dtype))
+        t_end, scheme = ending.LAST, "rosenbrock"
+    wanted, task = _task(model, t_end, None if endless else times, scheme, rtol, atol, dt, dtype, seed)
     if not isinstance(positions, bool | np.bool_):
         raise bad("positions", positions, "True or False")
     reducers = dict(reduce or {})
     _check_reducers(reducers, positions)
-    chosen = choose(engine, model, dtype)
+    chosen = choose(engine, model, dtype, x.shape[-2], task)
+    if isinstance(task.scheme, Rosenbrock) and chosen.name != "cpu":
+        raise EngineError(f"engine={engine!r} has explicit schemes only. Use engine='cpu' for scheme='rosenbrock'.")
     runs = x if x.ndim == 3 else x[None]
-    _check_memory(len(runs), len(wanted), runs.shape[1], task, positions)
+    frames_held = len(ending.DECADES) if endless else len(wanted)
+    _check_memory(len(runs), frames_held, runs.shape[1], task, positions or endless)
     began = clock.perf_counter()
-    records, frames = Runner(chosen, task, wanted, reducers, positions, progress).run(runs)
+    run = lambda task, kept, progress: Runner(chosen, task, kept, reducers, positions, progress).run(runs)  # noqa: E731
+    if endless:
+        spread = lambda end: _times(times(end) if callable(times) else None, end, None, long=True)  # noqa: E731
+        wanted, task, records, frames = ending.to_rest(chosen, task, runs, run, spread, progress)
+    else:
+        records, frames = run(task, wanted, progress)
     wall = clock.perf_counter() - began
     data = _dataset(task, wanted, records, frames, x, wall, chosen.name)
-    failed = [r.outcome for r in records if r.outcome.failed and r.outcome is not Outcome.INTERRUPTED]
-    if failed and throw:
-        reached = min(r.t for r in records if r.outcome is failed[0])
-        where = f"(Reached t = {reached:.6g} of {task.t_end:g}; throw=False returns what there is.)"
-        raise EngineError(f"{failed[0].value} {where}")
+    if hasattr(chosen, "velocity_error"):  # its sums have absolute errors: say how large
+        data.attrs["velocity_error"] = chosen.velocity_error
+    if throw:
+        _raise_if_failed(records, task)
     return data
 
 
 def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
     """Repeat a trajectory from its own attributes, bit for bit; keywords of `simulate` change what is asked."""
+    if "extended" in run.attrs:
+        raise SpecError(
+            f"this run was extended from {run.attrs['extended']} tokens: its tokens were computed in two parts, and "
+            "`again` cannot repeat that. Run them all at once: flock.simulate(model, run['start'].values, t_end)."
+        )
     reducers = json.loads(run.attrs["reduce"])
     if reducers and "reduce" not in changes:
         raise SpecError(f"this run kept {', '.join(reducers)}: functions are not stored, pass reduce={{...}} again.")
@@ -119,6 +143,14 @@ def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
         "throw": False,
     }
     return simulate(model_of(run), run["start"].values, float(run.attrs["t_end"]), **(options | changes))
+
+
+def _raise_if_failed(records: list[Record], task: Task) -> None:
+    failed = [r.outcome for r in records if r.outcome.failed and r.outcome is not Outcome.INTERRUPTED]
+    if failed:
+        reached = min(r.t for r in records if r.outcome is failed[0])
+        where = f"(Reached t = {reached:.6g} of {task.t_end:g}; throw=False returns what there is.)"
+        raise EngineError(f"{failed[0].value} {where}")
 
 
 def check_start(model: Model, start: Any) -> Array:
@@ -173,6 +205,10 @@ def _task(
         raise bad("rtol", rtol, f">= {8 * np.finfo(dtype).eps:.1e} in {dtype}", "Rounding is as large: raise rtol.")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise bad("seed", seed, "an integer")
+    why = no_implicit(model, dtype)
+    auto = name == "auto" and why is None and sees_no_later(model)
+    if name == "rosenbrock" and why is not None:
+        raise SpecError(f"scheme='rosenbrock' cannot be used with {why}. Take scheme='auto' or an explicit one.")
     if name == "auto":
         name = "heun" if model.noise else "euler" if math.isinf(model.beta) else "tsit5"
         dt = FIXED_STEP if dt is None and name != "tsit5" else dt
@@ -187,8 +223,9 @@ def _task(
     step = None if dt is None else _positive("dt", dt)
     if scheme is None and model.space == "rescaled":
         _check_invertible(model, step or 0.0)
-    wanted = _times(times, t_end, step if scheme is None else None)
-    return wanted, Task(model, float(wanted[-1]) or t_end, scheme, step, rtol, atol, dtype, int(seed))
+    wanted = _times(times, t_end, step if scheme is None else None, isinstance(scheme, Rosenbrock))
+    end = float(wanted[-1]) or t_end
+    return wanted, Task(model, end, scheme, step, rtol, atol, dtype, int(seed), auto and end > LONG)
 
 
 def _check_invertible(model: Model, dt: float) -> None:
@@ -198,8 +235,10 @@ def _check_invertible(model: Model, dt: float) -> None:
         raise bad("dt", dt, "a step for which I + dt V is invertible", "Change dt a little, or use space='euclidean'.")
 
 
-def _times(times: Any, t_end: float, layer: float | None) -> Array:
+def _times(times: Any, t_end: float, layer: float | None, long: bool = False) -> Array:
     if times is None:
+        if long and t_end > 1:  # what happens is spread over the decades
+            return np.concatenate([[0.0], np.geomspace(min(1e-2, t_end / 10), t_end, FRAMES - 1)])
         if layer is None:
             return np.linspace(0.0, t_end, FRAMES)
         return layer * np.arange(math.floor(t_end / layer * (1 + 1e-12)) + 1)
@@ -227,6 +266,7 @@ def _times(times: Any, t_end: float, layer: float | None) -> Array:
 
 def _check_reducers(reducers: dict[str, Reducer], positions: bool) -> None:
     taken = {"x", "radius", "start", "time", "run", "token", "axis", "steps", "rejected", "evaluations", "outcome"}
+    taken.add("boolean_from")
     for name, function in reducers.items():
         if not name.isidentifier() or name in taken or name.startswith("model_"):
             raise bad("reduce", name, "names that are identifiers and not those of a trajectory")
@@ -264,6 +304,7 @@ def _dataset(
     kept = records[0].filled if single else len(times)
 
     model, d = task.model, task.model.dim
+    changed = any(r.switched == r.switched for r in records)
     text, variables = describe(model)
     data: dict[str, Any] = {"start": ((*lead, TOKEN, AXIS), start)}
     if frames is not None:
@@ -279,7 +320,9 @@ def _dataset(
         "schema": SCHEMA,
         "model": text,
         "outcome": _summary(records),
-        "scheme": "layers" if task.scheme is None else task.scheme.name,
+        # "auto" where the scheme changed on the way, so that `again` does the same
+        "scheme": "layers" if task.scheme is None else "auto" if changed else task.scheme.name,
+        "switched": min((r.switched for r in records if r.switched == r.switched), default=math.nan),
         "engine": engine,
         "dtype": task.dtype,
         "seed": task.seed if abs(task.seed) < 2**63 else str(task.seed),  # files hold 64 bits
@@ -297,12 +340,28 @@ def _dataset(
         attrs[name] = int(counts.sum())
         if not single:
             data[name] = (RUN, counts)
+    if model.space == "rescaled":
+        _add_boolean_from(task, times, frames, data, attrs, single)
     if not single:
         names = list(Outcome)
         data["outcome"] = (RUN, np.array([names.index(r.outcome) for r in records], dtype=np.int8))
         meanings = {"flag_values": list(range(len(names))), "flag_meanings": " ".join(n.name.lower() for n in names)}
         data["outcome"] = (*data["outcome"], meanings)
     return xr.Dataset(data | variables, coords={TIME: times[:kept]}, attrs=attrs)
+
+
+def _add_boolean_from(
+    task: Task, times: Array, frames: Array | None, data: dict[str, Any], attrs: dict[str, Any], single: bool
+) -> None:
+    """From when on attention is Boolean: an attribute of one run, a variable of an ensemble."""
+    if frames is None:
+        found = np.full(len(data["start"][1]) if not single else 1, math.nan)
+    else:
+        found = np.array([boolean_from(task.model, times, f, task.dt if task.layers else None) for f in frames])
+    if single:
+        attrs["boolean_from"] = float(found[0])
+    else:
+        data["boolean_from"] = (RUN, found)
 
 
 def _summary(records: list[Record]) -> str:

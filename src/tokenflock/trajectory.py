@@ -6,6 +6,11 @@
     steps, rejected, evaluations, outcome(run)           how each run went
     model_*                                              the matrices of the model
     any name(.., time, ...)                              what `reduce` kept
+    boolean_from(run), an attribute of a single run      in rescaled space: the kept time from which every row of the
+                                                         attention matrix has one weight 1 to rounding; nan if never,
+                                                         or if positions were not kept
+
+For boolean_from, tokens that have met in exp(tV) z to rounding count as one: z no longer says which of them leads.
 
 xarray is imported when a function is called, so that `import tokenflock` stays light.
 """
@@ -21,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock.errors import SpecError, bad
-from tokenflock.model import Model
+from tokenflock.geometry import Array
+from tokenflock.model import Flow, Model, attention, flow_at, flow_at_layer, queries, visible
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
 
 if TYPE_CHECKING:
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
 RUN, TIME, TOKEN, AXIS = "run", "time", "token", "axis"
 SCHEMA = 1
 ATTRIBUTES = ("schema", "model", "scheme", "engine", "dtype", "seed", "rtol", "atol", "t_end", "outcome", "versions")
+MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
+BLOCK = 1 << 20  # numbers held at a time while looking at attention
 _MATRICES = ("query", "key", "value")
 _PARTS = {"bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
 
@@ -98,6 +106,100 @@ def validate(run: xr.Dataset) -> xr.Dataset:
         if run["x"].dims != wanted:
             raise bad("x.dims", run["x"].dims, str(wanted), "Use x.transpose(...).")
     return run
+
+
+def _flow(model: Model, t: float, dt: float | None) -> Flow:
+    return flow_at(model, t) if dt is None else flow_at_layer(model, round(t / dt), dt)
+
+
+def is_boolean(model: Model, x: Any, t: float, dt: float | None = None) -> bool:
+    """Whether at tokens x (n, d), in rescaled space, every row of attention has one weight 1 to the rounding of x.
+
+    dt: of layers. Tokens that have met count as one (see the head of this file).
+    """
+    eps = float(np.finfo(np.asarray(x).dtype).eps)
+    x, flow = np.asarray(x, dtype=np.float64), _flow(model, t, dt)
+    if model.normaliser != "softmax":
+        return False
+    if math.isinf(model.beta):
+        return bool((attention(model, x, t, flow).max(axis=-1) > 1 - 4 * eps).all())
+    ahead, (lo, hi), j = x @ flow.matrix.T, visible(model.mask, len(x)), np.arange(len(x))
+    for u, slope in zip(queries(model, x, flow), model.slopes, strict=True):
+        first, rows = 0, 8  # few rows first: most states that are not Boolean show it at once
+        while first < len(x):
+            part = slice(first, first + rows)
+            seen = (j >= lo[part, None]) & (j < hi[part, None])
+            if not _one_leader(x, ahead, u[part], slope, seen, first, eps):
+                return False
+            first, rows = first + rows, min(4 * rows, max(8, BLOCK // x.size))
+    return True
+
+
+def _one_leader(x: Array, ahead: Array, u: Array, slope: float, seen: np.ndarray, first: int, eps: float) -> bool:
+    """Whether the rows first, first + 1, ... with queries u have one leader each."""
+    far = slope * np.abs(first + np.arange(len(u))[:, None] - np.arange(len(x)))
+    s = np.where(seen, u @ x.T - far, -np.inf)
+    leader = s.argmax(axis=1)
+    low = -math.log(eps)  # of this drop of a logit is weight eps
+    blur = eps * (math.sqrt(x.shape[1]) + 4) * (np.abs(u) @ np.abs(x).max(axis=0))  # rounding of a logit
+    i, j = np.nonzero(s >= (s.max(axis=1) - low - 2 * blur)[:, None])
+    m = leader[i]
+    drop = np.sum(u[i] * (x[m] - x[j]), axis=1) + far[i, j] - far[i, m]
+    met = np.abs(ahead[j] - ahead[m]).max(axis=1) <= MET * np.abs(ahead).max()
+    return bool(((drop > low) | (x[j] == x[m]).all(axis=1) | (met & (blur[i] > low))).all())
+
+
+def boolean_from(model: Model, times: Array, frames: Array, dt: float | None = None) -> float:
+    """The first of the times from which frames (times, n, d) of a rescaled run have Boolean attention, nan if none.
+
+    Found by halving: a run that became Boolean is taken to stay so.
+    """
+    there = int(np.isfinite(frames).all(axis=(1, 2)).sum())
+    if not there or not is_boolean(model, frames[there - 1], float(times[there - 1]), dt):
+        return math.nan
+    no, yes = -1, there - 1
+    while yes - no > 1:
+        middle = (no + yes) // 2
+        if is_boolean(model, frames[middle], float(times[middle]), dt):
+            yes = middle
+        else:
+            no = middle
+    return float(times[yes])
+
+
+@np.errstate(over="ignore", invalid="ignore", under="ignore")
+def _ahead(model: Model, z: Array, t: float, dt: float | None) -> Array:
+    """exp(tV) z in two halves: the whole of it may leave the range of float64 where the product does not."""
+    if dt is None:
+        halves = [flow_at(model, t / 2)] * 2
+    else:
+        k = round(t / dt)
+        halves = [flow_at_layer(model, half, dt) for half in (k // 2, k - k // 2)]
+    for flow in halves:
+        z = np.exp(0.5 * flow.log) * (np.exp(0.5 * flow.log) * (z @ flow.matrix.T))
+    return z
+
+
+def unrescale(run: xr.Dataset) -> xr.Dataset:
+    """The run in R^d whose rescaled form this is: x = exp(tV) z, or R^k z for layers, with the model of that space."""
+    model = model_of(validate(run))
+    if model.space != "rescaled" or "x" not in run:
+        given = f"a run in space={model.space!r}" if model.space != "rescaled" else "a run without positions"
+        raise bad("run", given, "a run in space='rescaled' that kept its positions")
+    if model.feedforward is not None:
+        advice = "Its feed-forward acts on z (E8): no model in R^d has these trajectories."
+        raise bad("run", "a run with feed-forward blocks", "a rescaled run without", advice)
+    dt = float(run.attrs["dt"]) if run.attrs["scheme"] == "layers" else None
+    z = run["x"].transpose(TIME, ...)
+    x = np.empty(z.shape)
+    for k, t in enumerate(run[TIME].values):
+        x[k] = _ahead(model, z[k].values.astype(np.float64), float(t), dt)
+        if (np.isfinite(z[k].values) & ~np.isfinite(x[k])).any():
+            advice = f"Keep the times before: flock.unrescale(run.sel(time=run.time < {t:g})); or stay with z."
+            raise bad("run", f"exp(tV) z beyond the range of float64 from t = {t:g} on", "finite numbers", advice)
+    text, _ = describe(model.with_options(space="euclidean"))
+    moved = run["x"].copy(data=np.moveaxis(x, 0, run["x"].dims.index(TIME)))
+    return run.assign(x=moved).assign_attrs(model=text)
 
 
 def save(run: xr.Dataset, path: str | Path, overwrite: bool = False) -> Path:

@@ -54,6 +54,7 @@ def followed(engine, work, x, times=TIMES, patience=10**9, **options):
 
 def test_the_list_of_models_reaches_every_kernel():
     kernels = {"near2", "near3", "mutual", "general2", "general3", "general", "rare", "products"}
+    kernels |= {"leader1", "leader2", "leader3", "leader", "leader_biased"}
     assert {kernel_for(c.model) for c in MODELS} == kernels
 
 
@@ -83,7 +84,7 @@ def test_cpu_velocity_is_right_at_the_edges_of_registers_and_tiles(case, n, cpu)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("mask", ["full", "causal"])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("dim", [1, 2, 20])
+@pytest.mark.parametrize("dim", [1, 2, 3, 5, 20])
 def test_rescaled_weights_at_late_times_are_a_hardmax_and_finite(dim, sign, mask, dtype, cpu):
     # At t = 60 the logits reach e^120: beyond float32, and beyond -1e30. Growing apart they leave one winner a row.
     model = flock.Model(dim=dim, space="rescaled", mask=mask, query=sign * np.eye(dim))
@@ -345,7 +346,9 @@ def test_nothing_compiles_twice(cpu):
 
 
 @pytest.mark.parametrize(
-    "name", ["causal-d2", "window-both-d3", "full-d2", "full-d3", "general-d2", "general-d5", "alibi-d2"]
+    "name",
+    "causal-d2 window-both-d3 full-d2 full-d3 general-d2 general-d5 alibi-d2 rescaled-d2 rescaled-d5 rescaled-alibi "
+    "rescaled-d20".split(),
 )
 def test_wide_kernels_have_the_bits_of_narrow_ones(name, cpu):
     model = next(c.model for c in MODELS if c.name == name)

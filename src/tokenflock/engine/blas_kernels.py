@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from tokenflock.engine.pair_kernels import HI, LO, kernel
-from tokenflock.engine.simd import exp2, larger, load, peak, splat, store, total, width
+from tokenflock.engine.simd import absolute, exp2, larger, load, peak, splat, store, total, width
 
 TILE = 128  # rows of attention weights held at a time
+# Rounding of a logit (in units of log 2) from which differences are taken first, and a drop that leaves no weight.
+BLUR, BLUR_32, NO_WEIGHT = 1e-11, 1e-3, 2000.0
 
 
 @kernel
@@ -60,8 +62,59 @@ def _exponentials(block, r, first, last, best):
 
 
 @kernel
-def _rows_of_tile(tokens, query, rows, known, i, tile, p, z, top):
-    """Rows i .. i + TILE - 1."""
+def _along(u, tokens, j, m):
+    """<u, x_j - x_m>."""
+    s = 0.0
+    for a in range(tokens.shape[1]):
+        s += np.float64(u[a]) * (tokens[j, a] - tokens[m, a])
+    return s
+
+
+@kernel
+def _refine(tokens, query, block, r, start, first, last, reach):
+    """Logits of row r as differences to its leader, where they are too large to be subtracted; True if it was done.
+
+    Only those that can have a weight are taken again, from differences of tokens; what rounding put above the leader
+    is level with it, and the rest is too low for any weight.
+    """
+    d, size = tokens.shape[1], 0.0
+    for a in range(d):
+        size += abs(np.float64(query[a]))
+    blur = (np.sqrt(d) + 4.0) * (2.0**-52 if block.itemsize == 8 else 2.0**-23) * size * reach
+    if blur < (BLUR if block.itemsize == 8 else BLUR_32):
+        return False
+    leader = first
+    for j in range(first, last):
+        if block[r, j] > block[r, leader]:
+            leader = j
+    level = block[r, leader] - block.dtype.type(2.0 * blur + NO_WEIGHT)
+    for _ in range(2):  # the second time from the right leader, if rounding chose the first
+        above, best = 0.0, leader
+        for j in range(first, last):
+            if not block[r, j] < level:
+                s = _along(query, tokens, start + j, start + leader)
+                if s > above:
+                    above, best = s, j
+        leader = best
+    for j in range(first, last):
+        s = -NO_WEIGHT if block[r, j] < level else _along(query, tokens, start + j, start + leader)
+        block[r, j] = max(min(s, 0.0), -NO_WEIGHT)
+    return True
+
+
+@kernel
+def _reach(x):
+    """The largest coordinate of x (d, columns)."""
+    most = splat(x.dtype.type(0.0))
+    for a in range(x.shape[0]):
+        for i in range(0, x.shape[1], width(x)):
+            most = larger(absolute(load(x, a, i)), most)
+    return np.float64(peak(most))
+
+
+@kernel
+def _rows_of_tile(tokens, query, rows, known, reach, i, tile, p, z, top):
+    """Rows i .. i + TILE - 1. reach: the largest coordinate of a token, where known < 0."""
     n, d = tokens.shape
     tall = min(TILE, n - i)
     start, stop = int(rows[LO, i]), int(rows[HI, i + tall - 1])
@@ -73,6 +126,8 @@ def _rows_of_tile(tokens, query, rows, known, i, tile, p, z, top):
         first, last, own = int(rows[LO, i + r]) - start, int(rows[HI, i + r]) - start, i + r - start
         best = known if known > 0.0 else _largest(block, r, first, last)
         top[0, i + r] = best
+        if known < 0.0 and _refine(tokens, query[i + r], block, r, start, first, last, reach):
+            best = block.dtype.type(0.0)
         whole = _exponentials(block, r, first, last, best)
         others[r] = whole - block[r, own]
         z[0, i + r] = whole
@@ -100,6 +155,8 @@ def products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """Tile k, with the signature of the pair kernels; no frozen tokens, not hard. share: x' and u' (2, n, d);
     tile: room for a tile of weights and its sums, one for each thread (memory that comes and goes costs page faults).
 
-    slope: the largest logit of every row if it is known and positive (there is no bias here), 0 to search for it.
+    slope: the largest logit of every row if it is known and positive (there is no bias here), 0 to search for it, -1 to
+    search for it and take differences of tokens first where logits are large (E8).
     """
-    _rows_of_tile(share[0], share[1], rows, x.dtype.type(slope), k * TILE, tile, p, z, top)
+    reach = _reach(x) if slope < 0.0 else 0.0
+    _rows_of_tile(share[0], share[1], rows, x.dtype.type(slope), reach, k * TILE, tile, p, z, top)

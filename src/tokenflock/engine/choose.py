@@ -5,16 +5,21 @@ from __future__ import annotations
 import importlib
 from functools import lru_cache
 
-from tokenflock.engine.contract import Engine
+from tokenflock.engine.contract import Engine, Task
 from tokenflock.engine.machine import find_cache
 from tokenflock.errors import EngineError, unknown
 from tokenflock.model import Model
+from tokenflock.schemes import Rosenbrock
 
 HOMES = {
     "cpu": ("tokenflock.engine.cpu", "CpuEngine"),
     "reference": ("tokenflock.engine.reference", "ReferenceEngine"),
+    "harmonic": ("tokenflock.engine.harmonic", "HarmonicEngine"),
 }
 NAMES = ("auto", *HOMES)
+FEW = 2_000  # tokens up to which auto takes pairs, whatever they cost: their errors are relative, and these runs short
+LONG = 1e4  # t_end from which a run lives on pulls that waves round away
+MANY = 200_000  # tokens from which pairs are no way out any more
 
 
 @lru_cache
@@ -27,9 +32,38 @@ def engine_named(name: str) -> Engine:
     return getattr(importlib.import_module(module), cls)()
 
 
-def choose(name: str, model: Model, dtype: str) -> Engine:
-    """The engine asked for, or the best for `auto`; an engine that cannot run the model says why."""
-    engine = engine_named("cpu" if name == "auto" else name)
+def choose(name: str, model: Model, dtype: str, n_tokens: int = 0, task: Task | None = None) -> Engine:
+    """The engine asked for, or the best for `auto`; an engine that cannot run the model says why.
+
+    auto knows no run without n_tokens and task, and takes the CPU engine then.
+    """
+    best = "harmonic" if task is not None and _waves_pay(model, dtype, n_tokens, task) else "cpu"
+    engine = engine_named(best if name == "auto" else name)
     if why := engine.supports(model, dtype):
         raise EngineError(f"engine={name!r} cannot run this model. {why}")
-    return engine
+    if engine.name != "harmonic" or not n_tokens:
+        return engine
+    from tokenflock.engine.harmonic import HarmonicEngine
+    from tokenflock.engine.harmonic_cost import waves_s
+
+    # One of its own for every call: it remembers the errors of its runs.
+    pairs = model.n_heads * n_tokens**2 * (0.5 if model.mask == "causal" else 1.0)
+    assert isinstance(engine, HarmonicEngine)
+    return engine.for_tokens(pairs, waves_s(model, n_tokens))
+
+
+def _waves_pay(model: Model, dtype: str, n: int, task: Task) -> bool:
+    """Whether auto takes the harmonic engine: allowed, accurate enough from any start, and faster as measured."""
+    if n <= FEW or task.t_end > LONG or isinstance(task.scheme, Rosenbrock):
+        return False
+    from tokenflock.engine.cpu_terms import _is_near
+    from tokenflock.engine.harmonic import worst_error
+
+    waves = engine_named("harmonic")
+    if waves.supports(model, dtype) is not None or not _is_near(model):
+        return False
+    if n <= MANY and worst_error(n) > task.rtol + task.atol:
+        return False
+    from tokenflock.engine.harmonic_cost import pairs_s, waves_s
+
+    return waves_s(model, n) < pairs_s(model, n)

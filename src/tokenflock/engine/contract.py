@@ -5,6 +5,7 @@ simulation.py is built on these; so are live views that advance a run a little a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.schemes import Scheme
+from tokenflock.options import Window
+from tokenflock.schemes import Rosenbrock, Scheme
 
 
 class Outcome(Enum):
@@ -26,7 +28,8 @@ class Outcome(Enum):
     SMALL = "The step size fell below rounding. Raise rtol, or take a fixed step: scheme='rk4' with dt."
     NOT_FINITE = (
         "The tokens are no longer finite. Lower beta, t_end or dt; for large beta use normaliser='scaled-count', "
-        "for tokens that escape in R^d space='rescaled'."
+        "for tokens that escape in R^d space='rescaled'. (There they still grow along eigenvectors of V with a "
+        "negative real part, and so do the weights of normaliser='count': lower t_end, or use 'softmax'.)"
     )
 
     @property
@@ -41,12 +44,13 @@ class Task:
 
     model: Model
     t_end: float
-    scheme: Scheme | None  # None: layers
+    scheme: Scheme | Rosenbrock | None  # None: layers
     dt: float | None  # of a fixed scheme or a layer
     rtol: float
     atol: float
     dtype: str
     seed: int
+    auto: bool = False  # the engine may change to an implicit scheme when that takes fewer evaluations
 
     @property
     def layers(self) -> bool:
@@ -66,6 +70,27 @@ class Task:
         if model.space != "sphere" or not scalar or extras or model.norm.kind != "post":
             return 0.0
         return max(self.atol, 4.0 * float(np.finfo(self.dtype).eps))
+
+
+def sees_no_later(model: Model) -> bool:
+    """Whether no token sees a later one: then implicit steps are forward substitutions."""
+    return model.mask == "causal" or (isinstance(model.mask, Window) and model.mask.causal)
+
+
+def no_implicit(model: Model, dtype: str) -> str | None:
+    """Why a model has no implicit scheme, or None."""
+    reasons = (
+        (model.space != "sphere", f"space={model.space!r}: it works on the sphere"),
+        (model.normaliser != "softmax", f"normaliser={model.normaliser!r}: it needs softmax weights"),
+        (model.norm.kind != "post", f"layer_norm={model.norm.kind!r}: it knows the post norm only"),
+        (model.feedforward is not None, "a feed-forward part"),
+        (model.bias is not None, "an ALiBi bias"),
+        (bool(model.noise), "noise"),
+        (math.isinf(model.beta), "beta=inf: it needs a smooth velocity"),
+        (dtype != "float64", f"dtype={dtype!r}: long times need float64"),
+        (model.dim < 2, "dim=1: nothing moves on two points"),
+    )
+    return next((why for wrong, why in reasons if wrong), None)
 
 
 class Stepper(Protocol):

@@ -12,13 +12,14 @@ import numpy as np
 from numba import typeof, types
 from numpy.typing import NDArray
 
-from tokenflock.engine import blas_kernels, cpu_kernels, pair_kernels, sums_kernels
+from tokenflock.engine import blas_kernels, cpu_kernels, leader_kernels, pair_kernels, sums_kernels
 from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.cpu_terms import KINDS, TOP, P, U, X, Z, columns_for, is_plain, kernel_for, lay_out, scratch
 from tokenflock.engine.fixed_kernels import fixed, layers
 from tokenflock.engine.machine import threads
 from tokenflock.engine.pointers import Pointer, part_signature, sums_signature
 from tokenflock.engine.randomness import key_of
+from tokenflock.engine.settled import Settled, settle
 from tokenflock.engine.step_kernels import (
     CLOCK,
     COLLAPSED,
@@ -26,12 +27,16 @@ from tokenflock.engine.step_kernels import (
     N_PAGES,
     NOT_FINITE,
     NOW,
+    SHARP,
     SMALL,
     STOPPED,
     adaptive,
 )
 from tokenflock.geometry import Array
 from tokenflock.model import Model, kind_at, phases
+from tokenflock.schemes import Rosenbrock
+
+NEVER = 1 << 62  # a step that does not come
 
 
 @lru_cache
@@ -52,6 +57,7 @@ class Goal(NamedTuple):
     dt: float
     collapse: float
     patience: int
+    watch: int  # the step from which Boolean attention is reported
     key: Any
     stop: Any
 
@@ -59,7 +65,7 @@ class Goal(NamedTuple):
 @lru_cache
 def _part(name: str, dtype: str) -> Pointer:
     """A pair kernel."""
-    home = blas_kernels if name == "products" else pair_kernels
+    home = leader_kernels if name.startswith("leader") else blas_kernels if name == "products" else pair_kernels
     return Pointer(getattr(home, name), part_signature(dtype))
 
 
@@ -113,8 +119,16 @@ class CpuEngine:
 
     def begin(
         self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
-    ) -> CpuStepper:
+    ) -> Any:
         """A run from x (n, d)."""
+        if isinstance(task.scheme, Rosenbrock):
+            from tokenflock.engine.implicit import ImplicitStepper
+
+            return ImplicitStepper(task, x, wide, stop)
+        if task.auto:
+            from tokenflock.engine.switching import SwitchingStepper
+
+            return SwitchingStepper(lambda task, x: self.begin(task, x, run, wide, stop), task, x)
         return CpuStepper(task, x, run, wide, stop)
 
 
@@ -150,6 +164,8 @@ class CpuStepper:
         self._products = kernel_for(model) == "products"
         self._pairs = _sums(wide, dtype), _part(kernel_for(model), dtype)
         self.outcome: Outcome | None = None
+        self._settled: Settled | None = None
+        self._watch, self._waited = (0 if model.space == "rescaled" else NEVER), 8
         page = self._pages[0]
         shared = (*self._pairs, self._terms, self._work, page)
         if task.scheme is None:
@@ -165,7 +181,7 @@ class CpuStepper:
             self._stages = np.zeros((len(scheme.b), *state.shape), dtype=dtype)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("t", "steps", "rejected", "evaluations"):
+        if name in ("t", "h", "steps", "rejected", "evaluations"):
             return self._clock[name].item()
         raise AttributeError(name)
 
@@ -181,10 +197,17 @@ class CpuStepper:
                 self._task.dt or 0.0,
                 self._task.collapse,
                 patience,
+                self._watch,
                 self._key,
                 self._stop,
             )
             status = self._call(goal, KINDS[kind], times, frames)
+            if status == SHARP:
+                self._settle()
+                continue
+            if status == ENDED and self._settled:
+                self._finish(self._settled, times, frames)
+                break
             if status == ENDED and len(self._phases) > 1 and self._clock["frame"] < len(times):
                 self._phases.pop(0)
                 self._clock["nodes"] = self._clock["left"] = 0
@@ -192,6 +215,27 @@ class CpuStepper:
             self._note(status, times, frames)
             break
         return int(self._clock["frame"])
+
+    def _settle(self) -> None:
+        """See whether attention is Boolean for good; if not, look again after twice as many steps."""
+        clock = self._clock
+        x = self._pages[NOW].T[: self._terms.numbers["n"]].astype(np.float64)
+        task = self._task
+        self._settled = settle(task.model, x, float(clock["t"]), task.t_end, task.dt if task.layers else None)
+        self._watch, self._waited = int(clock["steps"]) + self._waited, 2 * self._waited
+        if self._settled:
+            self._phases, self._watch = [(self._settled.since, self._phases[0][1])], NEVER
+
+    def _finish(self, rest: Settled, times: Array, frames: Array) -> None:
+        """The frames of a settled run."""
+        for k in range(int(self._clock["frame"]), len(times)):
+            y = rest.at(float(times[k]))
+            if not np.isfinite(y).all():
+                self.outcome = Outcome.NOT_FINITE
+                return
+            frames[k] = y
+            self._clock["frame"], self._clock["t"] = k + 1, times[k]
+        self.outcome = Outcome.DONE if times[-1] >= self._task.t_end else None
 
     def _note(self, status: int, times: Array, frames: Array) -> None:
         """What the end of a call means for the run."""
@@ -211,7 +255,7 @@ class CpuStepper:
         common = (*self._pairs, self._terms, self._work)
         memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
         with (
-            self._team() if self._wide else nullcontext(),
+            team(task.model, self._terms, self._work, self._pairs[1]) if self._wide else nullcontext(),
             _blas().limit(limits=1) if self._products else nullcontext(),
         ):
             if task.scheme is None:
@@ -220,24 +264,24 @@ class CpuStepper:
                 return adaptive(self._step, *common, self._table, task.scheme.order, *memory, on_sphere, self._d, goal)
             return fixed(self._step, *common, self._table, *memory, on_sphere, self._d, goal)
 
-    @contextmanager
-    def _team(self) -> Iterator[None]:
-        """Helpers for the length of one call, on the other cores."""
-        terms, work = self._terms, self._work
-        x = work.near if terms.numbers["near"] or is_plain(self._task.model) else work.tokens[X]
-        u = x if x is work.near else work.tokens[U]
-        hard = bool(terms.numbers["hard"])
-        outputs = (work.tokens[P], work.line[Z], work.line[TOP], work.share, work.tile, work.desk)
-        job = (self._pairs[1], x, u, terms.rows, terms.frozen, hard, int(terms.numbers["n"]), *outputs)
-        work.desk[sums_kernels.CLOSED] = 0
-        helpers = [_pool().submit(sums_kernels.help_out, *job) for _ in range(threads() - 1)]
-        try:
-            yield
-        finally:
-            sums_kernels.close(work.desk)
-            for helper in helpers:
-                if not helper.cancel():
-                    helper.result()
+
+@contextmanager
+def team(model: Model, terms: Any, work: Any, part: Pointer) -> Iterator[None]:
+    """Helpers for the length of one call of a kernel whose sums are led, on the other cores."""
+    x = work.near if terms.numbers["near"] or is_plain(model) else work.tokens[X]
+    u = x if x is work.near else work.tokens[U]
+    hard = bool(terms.numbers["hard"])
+    outputs = (work.tokens[P], work.line[Z], work.line[TOP], work.share, work.tile, work.desk)
+    job = (part, x, u, terms.rows, terms.frozen, hard, int(terms.numbers["n"]), *outputs)
+    work.desk[sums_kernels.CLOSED] = 0
+    helpers = [_pool().submit(sums_kernels.help_out, *job) for _ in range(threads() - 1)]
+    try:
+        yield
+    finally:
+        sums_kernels.close(work.desk)
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
 
 
 @lru_cache

@@ -19,6 +19,7 @@ from tokenflock.engine.cpu_terms import (
     RESCALED,
     SPARE,
     SPHERE,
+    SPREAD,
     TOP,
     VALUE,
     P,
@@ -26,8 +27,8 @@ from tokenflock.engine.cpu_terms import (
     X,
     Z,
 )
+from tokenflock.engine.flow_kernels import exponential, queries, set_flow
 from tokenflock.engine.pair_kernels import COUNTS, kernel
-from tokenflock.model import LARGEST_EXPONENT
 
 POST, PRE, PERI, NGPT, SQRT = 0, 1, 2, 3, 4
 RELU, TANH = 1, 2
@@ -103,7 +104,9 @@ def _attend(sums, part, terms, work, h):
                 near[a, i] = scale * x[a, i] if i < n else far
         sums(part, near, near, terms.rows, terms.frozen, 0.0, False, n, p, z, top, work.share, work.tile, work.desk)
     else:
-        if numbers.scalar_form:
+        if numbers.space == RESCALED:
+            queries(work, h)
+        elif numbers.scalar_form:
             c = work.form[h, 0, 0]
             for a in range(d):
                 for i in range(columns):
@@ -111,10 +114,12 @@ def _attend(sums, part, terms, work, h):
         else:
             np.dot(work.form[h].T, x, u)
         hard = numbers.hard != 0
-        slope = terms.slopes[h]
+        # No bias in the products: there -1 asks for differences to the leader where logits are too large to subtract.
+        slope = -1.0 if numbers.apart else terms.slopes[h]
         sums(part, x, u, terms.rows, terms.frozen, slope, hard, n, p, z, top, work.share, work.tile, work.desk)
     for i in range(n):
         peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.near else np.float64(top[0, i])
+        work.late[SPREAD] = max(work.late[SPREAD], abs(z[0, i] - np.round(z[0, i])))
         weight = x.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
         z[0, i] *= weight
         weight *= x.dtype.type(inverse)
@@ -180,35 +185,6 @@ def _feedforward(terms, work, source, target):
 
 
 @kernel
-def exponential(matrix):
-    """exp of a square matrix: Taylor to degree 16 of matrix / 2^s, |.| <= 1/2, then s squarings."""
-    d = matrix.shape[0]
-    norm = 0.0
-    for a in range(d):
-        norm = max(norm, np.abs(matrix[a]).sum())
-    squarings = max(0, int(np.ceil(np.log2(max(norm, 1e-300)))) + 1)
-    small = matrix * 0.5**squarings
-    result, power = np.eye(d), np.eye(d)
-    for k in range(1, 17):
-        power = np.dot(power, small) / k
-        result = result + power
-    for _ in range(squarings):
-        result = np.dot(result, result)
-    return result
-
-
-@kernel
-def _set_form(terms, work, power, log_scale):
-    """work.form = exp(log_scale) power' B power, capped as in model.form_at."""
-    factor = np.exp(min(log_scale, LARGEST_EXPONENT if work.form.itemsize == 8 else 60.0))  # e^88 is all float32 holds
-    for h in range(work.form.shape[0]):
-        turned = np.dot(power.T.copy(), np.dot(terms.heads[FORM, h].astype(np.float64), power))
-        for a in range(turned.shape[0]):
-            for b in range(turned.shape[1]):
-                work.form[h, a, b] = turned[a, b] * factor
-
-
-@kernel
 def _take(terms, work, y):
     """Page X: the tokens of a state, on the sphere where they belong there, padded with the first one.
 
@@ -249,7 +225,7 @@ def rescaled_velocity(sums, part, terms, work, y, t, kind, out):
     """(E8)."""
     drive, spare = work.tokens[DRIVE], work.tokens[SPARE]
     _take(terms, work, y)
-    _set_form(terms, work, exponential(t * terms.flow), 2.0 * terms.numbers.mu * t)
+    set_flow(terms, work, exponential(t * terms.flow), terms.numbers.mu * t)
     _heads(sums, part, terms, work)
     if terms.numbers.activation:
         _feedforward(terms, work, drive, spare)
@@ -327,7 +303,7 @@ def rescaled_layer(sums, part, terms, work, y, t, dt, kind):
     numbers, drive, spare = terms.numbers, work.tokens[DRIVE], work.tokens[SPARE]
     d = drive.shape[0]
     k = int(np.round(t / dt))
-    # The spectral radius rho of R is taken out of R^k before it overflows, and put back capped.
+    # The spectral radius rho of R is taken out of R^k before it overflows.
     square = (np.eye(d) * (1.0 + dt * numbers.mu) + dt * terms.flow) / numbers.rho
     power = np.eye(d)
     rest = k
@@ -337,7 +313,7 @@ def rescaled_layer(sums, part, terms, work, y, t, dt, kind):
         square = np.dot(square, square)
         rest //= 2
     _take(terms, work, y)
-    _set_form(terms, work, power, 2.0 * k * np.log(numbers.rho))
+    set_flow(terms, work, power, k * np.log(numbers.rho))
     _heads(sums, part, terms, work)
     update = drive
     if numbers.activation:

@@ -21,12 +21,23 @@ X, U, P, SPARE, MX, ALONG, LESSER, DRIVE = range(8)  # the pages of Work.tokens
 Z, TOP = 0, 1  # the pages of Work.line
 LOG2E = 1.0 / math.log(2.0)
 BLAS_FROM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
+LOG, SPREAD = 0, 1  # the places of Work.late
 NEAR_KERNELS = ("near2", "near3", "mutual")
 
 NUMBERS = np.dtype(
     [
         (name, np.int64)
-        for name in ("n", "space", "by_count", "hard", "near", "scalar_form", "scalar_value", "activation")
+        for name in (
+            "n",
+            "space",
+            "by_count",
+            "hard",
+            "near",
+            "apart",
+            "scalar_form",
+            "scalar_value",
+            "activation",
+        )
     ]
     + [(name, np.float64) for name in ("scale", "shift", "alpha", "decay", "noise", "mu", "rho")],
     align=True,
@@ -54,7 +65,9 @@ class Work(NamedTuple):
     near: Any  # (2 or 3, columns)
     share: Any  # (CHUNKS, 4, columns) for `mutual`, (2, n, d) for `products`
     hidden: Any  # (k, columns)
-    form: Any  # (H, d, d): the form at the present time
+    form: Any  # (H, d, d): the form; in rescaled space B M at the present time, exp(tV) = exp(log) M
+    flow: Any  # (d, d): M
+    late: Any  # (2,): 2 log, and how far the rows were from having one leader each at the last evaluation
     tile: Any  # (1, TILE (n + d)) for `products`
     desk: Any  # (DESK_SIZE,) where a team shares its work, see sums_kernels
 
@@ -76,6 +89,10 @@ def _is_near(model: Model) -> bool:
 
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
+    if model.space == "rescaled" and not math.isinf(model.beta):
+        if model.bias is not None:
+            return "leader_biased"
+        return "products" if model.dim >= BLAS_FROM else f"leader{model.dim if model.dim <= 3 else ''}"
     if math.isinf(model.beta) or model.bias is not None:
         return "rare"
     if model.dim >= BLAS_FROM and model.frozen is None:
@@ -98,6 +115,7 @@ def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> n
     record["by_count"] = model.normaliser != "softmax"
     record["hard"] = math.isinf(model.beta)
     record["near"] = kernel_for(model) in NEAR_KERNELS
+    record["apart"] = model.space == "rescaled" and kernel_for(model) == "products"
     record["scalar_form"] = _is_scalar(form) and model.space != "rescaled"
     record["scalar_value"] = _is_scalar(model.values)
     record["activation"] = ACTIVATIONS["none" if model.feedforward is None else model.feedforward.activation]
@@ -146,6 +164,8 @@ def scratch(model: Model, terms: Terms, dtype: str) -> Work:
     d, columns = model.dim, terms.rows.shape[1]
     name = kernel_for(model)
     shares = {"mutual": (CHUNKS, 4, columns), "products": (2, terms.numbers["n"], d)}.get(name, (1, 1, 1))
+    if name.startswith("leader"):
+        shares = (1, d, columns)
     make = lambda *shape: np.zeros(shape, dtype=dtype)  # noqa: E731
     return Work(
         tokens=make(8, d, columns),
@@ -154,6 +174,8 @@ def scratch(model: Model, terms: Terms, dtype: str) -> Work:
         share=make(*shares),
         hidden=make(len(terms.inner), columns if terms.numbers["activation"] else 0),
         form=np.array(terms.heads[FORM]),
+        flow=np.eye(d, dtype=dtype),
+        late=np.zeros(2),
         tile=make(1, TILE * (int(terms.numbers["n"]) + d) if name == "products" else 1),
         desk=new_desk(name),
     )

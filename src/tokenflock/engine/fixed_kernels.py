@@ -7,15 +7,18 @@ import math
 import numpy as np
 
 from tokenflock.engine.cpu_kernels import retract
+from tokenflock.engine.cpu_terms import SPREAD
 from tokenflock.engine.pair_kernels import kernel
 from tokenflock.engine.randomness import _FIRST, _GOLDEN, _OTHER, _SECOND
 from tokenflock.engine.step_kernels import (
     ENDED,
     FULL,
+    LEVEL,
     NOT_FINITE,
     NOW,
     NOW_F,
     ON,
+    SHARP,
     STOPPED,
     TRIAL,
     _combine,
@@ -149,7 +152,7 @@ def fixed(velocity, sums, part, terms, work, table, pages, stages, clock, times,
 
 @kernel
 def layers(layer, sums, part, terms, work, pages, clock, times, frames, kind, d, goal):
-    """The discrete-time transformer: layer k takes the state from k dt to (k + 1) dt."""
+    """The discrete-time transformer: layer k takes the state from k dt to (k + 1) dt. SHARP: see `adaptive`."""
     n = terms.numbers.n
     budget = clock.evaluations + goal.patience
     _emit_exact(pages, clock, times, frames, n)
@@ -164,4 +167,6 @@ def layers(layer, sums, part, terms, work, pages, clock, times, frames, kind, d,
         if not _finite(pages[NOW], n):
             return NOT_FINITE
         _emit_exact(pages, clock, times, frames, n)
+        if clock.steps >= goal.watch and work.late[SPREAD] <= LEVEL:
+            return SHARP
     return FULL

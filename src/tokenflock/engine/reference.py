@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.randomness import key_of, normals
+from tokenflock.engine.settled import Settled, settle
 from tokenflock.geometry import Array, retract, tangent
-from tokenflock.model import Model, layer, phases, rates
+from tokenflock.model import Model, drops, flow_at, flow_at_layer, layer, phases, rates
 from tokenflock.model import velocity as model_velocity
 
 NODES = 4
 SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
 STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
+LEVEL = 4.5e-16  # 2 eps: weights of a row that sum to a whole number to this are all 0 or 1
+NOISE = 100.0  # a change of this many roundings says nothing about the rate
 
 
 class ReferenceEngine:
@@ -80,6 +83,8 @@ class ReferenceStepper:
         self._states: list[Array] = []
         self._slopes: list[Array] = []
         self._h, self._error, self._left = 0.0, 1.0, 0
+        self._settled: Settled | None = None
+        self._watch, self._waited = 0, 8
 
     def _rates(self, y: Array, t: float) -> Array:
         """(x', r') at a state, with the field extended off the sphere as f(x / |x|)."""
@@ -107,6 +112,9 @@ class ReferenceStepper:
             if ended and len(self._phases) > 1 and filled < len(times):
                 self._phases.pop(0)
                 self._times, self._states, self._slopes, self._left = [], [], [], 0
+            elif ended and self._settled:
+                filled = self._finish(self._settled, times, frames, filled)
+                break
             elif ended and filled == len(times) and times[-1] < self.task.t_end:
                 break  # more kept times may be asked for
             elif last:
@@ -154,6 +162,31 @@ class ReferenceStepper:
             filled += 1
         return filled
 
+    def _settle(self) -> None:
+        """In rescaled space: is attention Boolean for good? If not, look again after twice as many steps."""
+        if self.model.space != "rescaled" or self.steps < self._watch or self._settled:
+            return
+        dt = self.task.dt if self.task.layers else None
+        flow = flow_at(self.model, self.t) if dt is None else flow_at_layer(self.model, self.steps, dt)
+        whole = np.exp(drops(self.model, self.y, flow)[0]).sum(axis=-1)
+        if np.abs(whole - np.round(whole)).max() > LEVEL:
+            return
+        self._settled = settle(self.model, self.y, self.t, self.task.t_end, dt)
+        self._watch, self._waited = self.steps + self._waited, 2 * self._waited
+        if self._settled:
+            self._phases = [(self.t, self._phases[0][1])]
+
+    def _finish(self, rest: Settled, times: Array, frames: Array, filled: int) -> int:
+        """The frames of a settled run."""
+        for k in range(filled, len(times)):
+            y = rest.at(float(times[k]))
+            if not np.isfinite(y).all():
+                self.outcome = Outcome.NOT_FINITE
+                return k
+            frames[k], self.t = y, float(times[k])
+        self.outcome = Outcome.DONE if times[-1] >= self.task.t_end else None
+        return len(times)
+
     def _layer(self) -> None:
         model, dt = self.model, self.task.dt
         assert dt is not None
@@ -163,6 +196,7 @@ class ReferenceStepper:
         self.steps += 1
         self.evaluations += 1
         self.t = self.steps * dt
+        self._settle()
 
     def _fixed_step(self, target: float) -> None:
         """A Runge-Kutta step of at most dt on the way to target; noise joins the stages as a velocity push / h."""
@@ -229,7 +263,8 @@ class ReferenceStepper:
             stages.append(self._rates(y, self.t + c * h))
         error = self._size(h * sum(w * k for w, k in zip(scheme.error, stages, strict=True)), self.y)
         gap = h * sum((b - a) * k for b, a, k in zip(scheme.a[-1], scheme.a[-2], stages, strict=True))
-        stiffness = _ratio(stages[-1] - stages[-2], gap)
+        still = np.linalg.norm(gap) <= NOISE * np.finfo(float).eps * np.linalg.norm(self.y)
+        stiffness = 0.0 if still else _ratio(stages[-1] - stages[-2], gap)
         if not error <= 1.0:
             self.rejected += 1
             self._left = 0
@@ -249,3 +284,4 @@ class ReferenceStepper:
         self._times = [self.t, *self._times][:NODES]
         self._states = [self.y, *self._states][:NODES]
         self._slopes = [stages[-1], *self._slopes][:NODES]
+        self._settle()

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from tokenflock.engine.cpu_kernels import retract
+from tokenflock.engine.cpu_terms import SPREAD
 from tokenflock.engine.pair_kernels import kernel
 
-ON, FULL, ENDED, SMALL, NOT_FINITE, STOPPED, COLLAPSED = range(7)
+ON, FULL, ENDED, SMALL, NOT_FINITE, STOPPED, COLLAPSED, SHARP = range(8)
 # The last four accepted states (the newest first), their velocities, and a trial state.
 NODES = 4
 NOW, NOW_F, TRIAL, N_PAGES = 0, NODES, 2 * NODES, 2 * NODES + 1
@@ -20,6 +21,8 @@ NOW, NOW_F, TRIAL, N_PAGES = 0, NODES, 2 * NODES, 2 * NODES + 1
 SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
 
 STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
+NOISE = 100.0  # a change of this many roundings says nothing about the rate
+LEVEL = 4.5e-16  # 2 eps: weights of a row that sum to a whole number to this are all 0 or 1
 
 CLOCK = np.dtype(
     [(name, np.float64) for name in ("t", "t1", "t2", "t3", "h", "error")]
@@ -207,9 +210,10 @@ def _estimate(pages, stages, weights, h, n, d, rtol, atol, line):
 
 
 @kernel
-def _stiffness(stages, last, before, h, n):
-    """How fast the velocity changes between the last two stages, which stand at the same time: 0 if they coincide."""
-    change, gap, count = 0.0, 0.0, stages.shape[0]
+def _stiffness(y, stages, last, before, h, n):
+    """How fast the velocity changes between the last two stages, which stand at the same time: 0 if they coincide to
+    rounding, as for tokens at rest."""
+    change, gap, reach, count = 0.0, 0.0, 0.0, stages.shape[0]
     for a in range(stages.shape[1]):
         for i in range(n):
             g = (last[0] - before[0]) * stages[0, a, i]
@@ -218,7 +222,9 @@ def _stiffness(stages, last, before, h, n):
             c = stages[count - 1, a, i] - stages[count - 2, a, i]
             gap += g * g
             change += c * c
-    return np.sqrt(change / gap) / h if gap > 0.0 else 0.0
+            reach += y[a, i] * y[a, i]
+    floor = NOISE * (1.1920929e-07 if y.itemsize == 4 else 2.220446049250313e-16)
+    return np.sqrt(change / gap) / h if h * h * gap > floor * floor * reach else 0.0
 
 
 @kernel
@@ -227,6 +233,7 @@ def adaptive(
 ):
     """Explicit steps of the size that the tolerances allow, up to goal.t_stop.
 
+    SHARP: from step goal.watch on, the rows of the last evaluation had weights 0 and 1 only (rescaled space).
     table is (stages + 2, stages): a, b and the error weights; the last stage is the velocity at the new state (FSAL).
     """
     n, count = terms.numbers.n, stages.shape[0]
@@ -275,8 +282,10 @@ def adaptive(
         clock.left = max(0, clock.left - 1)
         if clock.left == 0:
             clock.h = h * min(GROW, max(SHRINK, factor))
-            rate = _stiffness(stages, table[count - 1], table[count - 2], h, n)
+            rate = _stiffness(pages[NOW], stages, table[count - 1], table[count - 2], h, n)
             if clock.h * rate > STABLE:
                 clock.h = STABLE / rate
         _emit(pages, clock, times, frames, on_sphere, d, n, False)
+        if clock.steps >= goal.watch and work.late[SPREAD] <= LEVEL:
+            return SHARP
     return FULL

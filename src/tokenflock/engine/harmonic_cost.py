@@ -1,0 +1,55 @@
+"""What a velocity costs by pairs and by waves, in seconds on one core, from constants that were measured.
+
+`python benchmarks/harmonic.py --fit` prints them again, and `--grid` how often they pick the faster engine. They are
+those of a Xeon with AVX-512; on another machine both sides change together, and the choice hangs on their ratio.
+"""
+
+from __future__ import annotations
+
+from tokenflock.engine.harmonic import registers_for
+from tokenflock.model import Model, visible
+from tokenflock.options import Window
+
+# Seconds a pair, for (dimension, mask): near2, near3 and, where the mask is full, mutual.
+PAIR_S = {
+    (2, "causal"): 0.77e-9,
+    (2, "full"): 0.66e-9,
+    (2, "window"): 0.88e-9,
+    (2, "both ways"): 0.89e-9,
+    (3, "causal"): 0.95e-9,
+    (3, "full"): 0.67e-9,
+    (3, "window"): 1.03e-9,
+    (3, "both ways"): 0.98e-9,
+}
+# Seconds a token and a register of waves: in windows tokens come into sight and leave it.
+WAVE_S = {
+    (2, "causal"): 4.6e-9,
+    (2, "full"): 5.7e-9,
+    (2, "window"): 9.5e-9,
+    (2, "both ways"): 13e-9,
+    (3, "causal"): 9.7e-9,
+    (3, "full"): 11e-9,
+    (3, "window"): 14e-9,
+    (3, "both ways"): 18e-9,
+}
+TOKEN_S = 50e-9  # a token, whatever its waves
+BLOCK_S = 5e-6  # a register of waves, whatever the tokens: the blocks are added up
+
+
+def _mask_of(model: Model) -> str:
+    if isinstance(model.mask, Window):
+        return "window" if model.mask.causal else "both ways"
+    return model.mask
+
+
+def pairs_s(model: Model, n: int) -> float:
+    """One velocity by pairs."""
+    lo, hi = visible(model.mask, n)
+    return PAIR_S[model.dim, _mask_of(model)] * float((hi - lo).sum()) * model.n_heads
+
+
+def waves_s(model: Model, n: int) -> float:
+    """One velocity by waves."""
+    registers = registers_for(model, n)
+    one = TOKEN_S + WAVE_S[model.dim, _mask_of(model)] * registers
+    return (n * one + BLOCK_S * registers) * model.n_heads
