@@ -25,10 +25,17 @@ _HOME = {
         "tokenflock.start",
     ),
     **dict.fromkeys(("again", "simulate"), "tokenflock.simulation"),
-    **dict.fromkeys(("save", "load", "validate"), "tokenflock.trajectory"),
+    **dict.fromkeys(("save", "load", "unrescale", "validate"), "tokenflock.trajectory"),
+    **dict.fromkeys(("atlas",), "tokenflock.merging"),
+    **dict.fromkeys(("extend",), "tokenflock.extension"),
     **dict.fromkeys(("figure",), "tokenflock.figures"),
+    **dict.fromkeys(("check",), "tokenflock.claims"),
+    **dict.fromkeys(("diagnose",), "tokenflock.diagnosis"),
 }
-_MODULES = ("analysis", "errors", "geometry", "schemes", "start", "theory", "trajectory", "weights")
+_MODULES = (
+    *("analysis", "claims", "dendrogram", "errors", "geometry"),
+    *("schemes", "start", "theory", "trajectory", "weights"),
+)
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])
 

@@ -1,0 +1,95 @@
+"""Pictures of an atlas (flock.atlas) on log time: the tree of merges, the number of clusters, the energy staircase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenflock import plot
+from tokenflock.errors import bad
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+
+def order(tree: xr.Dataset) -> list[int]:
+    """The clusters from top to bottom: a cluster, then what it takes, in time.
+
+    No branch crosses another, unless a cluster broke away again and merged twice, as some do before they are tight.
+    """
+    taken: dict[int, list[int]] = {}
+    for merged, into in zip(tree["merged"].values.tolist(), tree["into"].values.tolist(), strict=True):
+        taken.setdefault(into, []).append(merged)
+    rows: dict[int, None] = {}  # an ordered set: a name that broke away and merged again has one row
+    waiting = tree["root"].values.tolist()[::-1]
+    while waiting:
+        name = waiting.pop()
+        if name not in rows:
+            rows[name] = None
+            waiting += taken.get(name, [])[::-1]
+    return list(rows)
+
+
+def draw(ax: Axes, atlas: xr.Dataset, *, since: float | None = None, names: bool | None = None) -> None:
+    """The dendrogram of one run: a line for every cluster, to where it joins the line of the one it merged into.
+
+    since: leave out what merged before this time; the tree is that of the clusters there were then. names: write the
+    first token of every cluster, counted from 1; by default up to 40 of them.
+    """
+    tree = _one(atlas)
+    first = float(np.nanmin(tree["merge_time"].values, initial=1.0)) / 2 if since is None else float(since)
+    tree = tree.isel(merge=np.flatnonzero(tree["merge_time"].values >= first))
+    rows = {name: row for row, name in enumerate(order(tree))}
+    names = len(rows) <= 40 if names is None else names
+    times = tree["merge_time"].values
+    end = 10.0 * float(times.max(initial=first))
+    shade = plot.shades(max(rows, default=0) + 1)
+    columns = (tree[name].values.tolist() for name in ("merged", "into", "merge_time", "born", "size_merged"))
+    for merged, into, time, born, size in zip(*columns, strict=True):
+        width = 0.5 + 0.35 * np.log2(size)
+        look: dict[str, Any] = {"color": shade[merged], "lw": width, "solid_capstyle": "butt"}
+        ax.plot([max(first, born), time], [rows[merged]] * 2, **look)
+        ax.plot([time] * 2, [rows[merged], rows[into]], color=shade[merged], lw=0.6)
+    for root in tree["root"].values.tolist():
+        ax.plot([first, end], [rows[root]] * 2, color=plot.STRONG, lw=1.6)
+    ax.set(xscale="log", xlim=(first, end), ylim=(len(rows) - 0.5, -0.5), xlabel="time")
+    ax.set_yticks(range(len(rows)) if names else [], [f"{name + 1}" for name in rows] if names else [])
+    ax.set_ylabel("first token of the cluster")
+
+
+def counts(ax: Axes, atlas: xr.Dataset) -> None:
+    """The number of clusters against log time: of one run, or of `metastability.quantiles`, with its outer band."""
+    if "count" not in atlas or "run" in atlas["count"].dims:
+        raise bad("atlas", "an ensemble", "one run, or metastability.quantiles(atlas)", "Say what is typical first.")
+    late = atlas["time"].values > 0
+    t, values = atlas["time"].values[late], atlas["count"].values[..., late]
+    if values.ndim == 1:
+        ax.step(t, values, where="post")
+    else:
+        ax.fill_between(t, values[0], values[-1], step="post", alpha=0.25, lw=0)
+        ax.step(t, values[len(values) // 2], where="post")
+    ax.set(xscale="log", yscale="log", xlabel="time", ylabel="clusters", xlim=(t[0], t[-1]))
+
+
+def staircase(ax: Axes, atlas: xr.Dataset) -> None:
+    """The scaled energy of one run against log time, and thin lines where clusters merged."""
+    tree = _one(atlas)
+    if "energy" not in tree:
+        raise bad("atlas", "an atlas without energy", "one with it", "Make it with flock.atlas(..., energy=True).")
+    late = tree["time"].values > 0
+    for time in tree["merge_time"].values[tree["left"].values < 10]:
+        ax.axvline(time, color="#d3d7dc", lw=0.5, zorder=0)
+    ax.plot(tree["time"].values[late], tree["energy"].values[late])
+    ax.set(xscale="log", xlabel="time", ylabel="scaled energy", ylim=(0, 1.05))
+
+
+def _one(atlas: xr.Dataset) -> xr.Dataset:
+    """A tree of one run; of a run of an ensemble, without the blanks."""
+    if not hasattr(atlas, "data_vars") or "merge_time" not in atlas:
+        raise bad("atlas", type(atlas).__name__, "what flock.atlas or metastability.tree made")
+    if "run" in atlas.dims:
+        raise bad("atlas", "an ensemble", "the atlas of one run", "Take one of its runs: atlas.isel(run=0).")
+    tree = atlas.isel(merge=np.flatnonzero(atlas["merged"].values >= 0))
+    return tree.isel(tree=np.flatnonzero(tree["root"].values >= 0))

@@ -1,0 +1,280 @@
+"""More tokens at the end of a finished causal run: the old ones do not see them, so their paths stand as they are.
+
+To the new tokens the old ones move as they please, and only the rows of the new ones are computed.
+Between kept frames the old tokens are found again from positions and velocities, by the polynomial of degree 7 through
+four frames. A frame left out and found from its neighbours tells how wrong that is; where it is wrong by more than the
+tolerance of the run, the run has too few frames, and is refused. A velocity of a new token costs one pass over the old.
+The velocities at the frames are computed once for the old tokens and kept, so the next extension finds them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time as clock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenflock.engine.choose import choose
+from tokenflock.engine.contract import Outcome, Task, sees_no_later
+from tokenflock.errors import EngineError, SpecError, bad
+from tokenflock.geometry import Array, retract, tangent
+from tokenflock.model import Model, feedforward, visible
+from tokenflock.schemes import TSIT5
+from tokenflock.simulation import check_start, versions
+from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, model_of, validate
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NODES = 4  # frames that a polynomial goes through, with their velocities: an error of order 2 NODES
+FEWEST = NODES + 1
+ADAPTIVE = ("tsit5", "rosenbrock", "auto")
+SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
+MOST_STEPS = 1_000_000
+
+
+def extend(run: xr.Dataset, more_tokens: Any) -> xr.Dataset:
+    """The trajectory of all tokens when `more_tokens` (m, dim), or (runs, m, dim), join a causal run as its last.
+
+    The old tokens keep their bits; the new ones have the tolerance of the run, at its times. A new token costs a pass
+    over the old ones at every stage; once, the velocities of the old ones at the frames are made, n^2 a frame, and kept
+    as `velocity`. `run.attrs["extended"]` is the number of old tokens; `flock.again` refuses such a run.
+    """
+    model = _checked(run)
+    new = check_start(model, more_tokens)
+    ensemble = RUN in run["x"].dims
+    if new.ndim == 3 and (not ensemble or len(new) != run.sizes[RUN]):
+        allowed = f"(m, {model.dim})" + (f" or ({run.sizes[RUN]}, m, {model.dim})" if ensemble else "")
+        raise bad("more_tokens.shape", new.shape, allowed, "The runs of the ensemble, in their order.")
+    began = clock.perf_counter()
+    rtol, atol = float(run.attrs["rtol"]), float(run.attrs["atol"])
+    made, moving, counts = [], [], []
+    for r in range(run.sizes[RUN] if ensemble else 1):
+        one = run.isel({RUN: r}) if ensemble else run
+        path = Path(model, *_frames(one), one["velocity"].values if "extended" in run.attrs else None, rtol, atol)
+        follower = Follower(model, path, new[r] if new.ndim == 3 else new, rtol, atol)
+        x, v = (array[len(path.times) - one.sizes[TIME] :] for array in follower.follow())
+        made.append(x)
+        moving.append(np.concatenate([path.v[len(path.v) - len(v) :], v], axis=1))
+        counts.append((follower.steps, follower.rejected, follower.evaluations))
+    wall = clock.perf_counter() - began
+    starts = np.broadcast_to(new, (len(made), *new.shape[-2:]))
+    return _joined(run, np.stack(made), np.stack(moving), starts, np.array(counts), wall)
+
+
+def _checked(run: xr.Dataset) -> Model:
+    """The model of a run that can be extended."""
+    model = model_of(validate(run))
+    if not sees_no_later(model):
+        raise bad("mask", model.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
+    scheme = run.attrs["scheme"]
+    reasons = (
+        (scheme not in ADAPTIVE, f"scheme={scheme!r}: its steps are part of its result"),
+        (model.space == "rescaled" or model.norm.kind != "post", "space='rescaled' or a layer norm other than 'post'"),
+        (bool(model.noise) or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
+        (run.attrs["dtype"] != "float64", f"dtype={run.attrs['dtype']!r}"),
+    )
+    for wrong, why in reasons:
+        if wrong:
+            raise SpecError(f"flock.extend cannot be used with {why}. Run all tokens with flock.simulate.")
+    if "x" not in run or not np.isfinite(run["x"].values).all() or not run.sizes[TIME]:
+        raise bad("run", "a run without all its positions", "a finished run", "Simulate with positions=True, to t_end.")
+    return model
+
+
+def _frames(run: xr.Dataset) -> tuple[Array, Array]:
+    """Times and positions from time 0 on."""
+    times, x = run[TIME].values, run["x"].values
+    if times[0] > 0:
+        times, x = np.concatenate([[0.0], times]), np.concatenate([run["start"].values[None], x])
+    return times, x
+
+
+def hermite(nodes: Array, t: float) -> tuple[Array, Array]:
+    """Weights of the values and of the slopes at the nodes (k,), of the polynomial of degree 2k - 1 at t."""
+    gaps = nodes[:, None] - nodes
+    np.fill_diagonal(gaps, 1.0)
+    off = np.where(np.eye(len(nodes), dtype=bool), 1.0, t - nodes[None, :])
+    basis = (off / gaps).prod(axis=1) ** 2
+    slope = (1.0 / gaps).sum(axis=1) - 1.0  # of the Lagrange polynomial at its own node
+    return (1 - 2 * (t - nodes) * slope) * basis, (t - nodes) * basis
+
+
+class Path:
+    """The old tokens at any time, from frames (time, n, d)."""
+
+    def __init__(self, model: Model, times: Array, x: Array, v: Array | None, rtol: float, atol: float) -> None:
+        if len(times) < FEWEST:
+            given = f"a run with {len(times)} frames, time 0 among them"
+            raise bad("run", given, f"at least {FEWEST}", "Repeat it with more: flock.again(run, times=...).")
+        self.times, self.x = times, x
+        task = Task(model, float(times[-1]), TSIT5, None, rtol, atol, "float64", 0)
+        engine = choose("auto", model, "float64", x.shape[1], task)
+        known = 0 if v is None else len(v)  # an extended run has them, but for a frame put before its first
+        made = [engine.velocity(model, frame) for frame in x[: len(x) - known]]
+        self.v = np.concatenate([*(frame[None] for frame in made), *([] if v is None else [v])])
+        self._check(rtol, atol)
+
+    def __call__(self, t: float) -> Array:
+        """The tokens (n, d) at time t."""
+        near = self._near(int(np.searchsorted(self.times, t, side="right")) - 1)
+        return self._through(slice(near, near + NODES), t)
+
+    def _near(self, k: int) -> int:
+        """The first of the nodes for interval k: one before it, where there is one."""
+        return min(max(k - 1, 0), len(self.times) - NODES)
+
+    def _through(self, nodes: Any, t: float) -> Array:
+        value, slope = hermite(self.times[nodes], t)
+        shape = self.x.shape[1:]
+        # Off the sphere by no more than the error: to put them back would take longer than to see them.
+        return (value @ self.x[nodes].reshape(NODES, -1) + slope @ self.v[nodes].reshape(NODES, -1)).reshape(shape)
+
+    def _check(self, rtol: float, atol: float) -> None:
+        """Refuse frames that are too far apart, and say how many it takes."""
+        t, half = self.times, NODES // 2
+        inner = range(half, len(t) - half) if len(t) > FEWEST else [half]
+        # The error is a derivative times the product of (t - node)^2: the first is read off at the frames.
+        derivative = []
+        for k in inner:
+            nodes = np.array([k - 2, k - 1, k + 1, k + 2])
+            miss = np.linalg.norm(self._through(nodes, t[k]) - self.x[k], axis=-1)
+            allowed = atol + rtol * np.linalg.norm(self.x[k], axis=-1)
+            derivative.append(float((miss / allowed).max()) / float(np.prod(t[k] - t[nodes]) ** 2))
+        errors = np.empty(len(t) - 1)
+        for k in range(len(t) - 1):
+            nodes = t[self._near(k) : self._near(k) + NODES]
+            inside = np.linspace(t[k], t[k + 1], 9)[1:-1]
+            bump = float(((inside[:, None] - nodes) ** 2).prod(axis=1).max())
+            around = derivative[max(0, k - half - 1) : max(1, k - half + 3)] or derivative[-1:]
+            errors[k] = max(around) * bump
+        worst = int(errors.argmax())
+        if not errors[worst] <= 1.0:
+            self._refuse(errors, worst)
+
+    def _refuse(self, errors: Array, worst: int) -> None:
+        t = self.times
+        # What would do; sparse frames gain less than the order 2 NODES promises, so two orders less are counted on.
+        widths = np.diff(t) * np.maximum(errors, 1e-300) ** (-1.0 / (2 * NODES - 2))
+        needed = math.ceil(1.2 * float(t[-1]) / float(widths.min())) + 1
+        raise SpecError(
+            f"the frames of this run are too far apart to extend it: between t = {t[worst]:.4g} and {t[worst + 1]:.4g} "
+            f"its tokens cannot be found to its tolerance (off by {errors[worst]:.1e} times that). About {needed:,} "
+            f"equal steps would do: flock.again(run, times=numpy.linspace(0, {t[-1]:g}, {needed})), "
+            "or more times where tokens are fast."
+        )
+
+
+class Follower:
+    """The new tokens, by explicit steps of order 5 that end at every frame, where the old path has its knots."""
+
+    def __init__(self, model: Model, path: Path, x: Array, rtol: float, atol: float) -> None:
+        self._model, self._path, self._x, self._rtol, self._atol = model, path, x, rtol, atol
+        self._rows = Rows(model, path.x.shape[1], len(x))
+        self.steps = self.rejected = self.evaluations = 0
+        self._h = 0.01
+
+    def follow(self) -> tuple[Array, Array]:
+        """The new tokens and their velocities at the frames of the path, (time, m, d) each."""
+        kept, t = [], 0.0
+        slope = self.velocity(t, self._x)
+        for end in self._path.times:
+            while t < end:
+                t, slope = self._step(t, float(end), slope)
+            kept.append((self._x, slope))
+        x, v = zip(*kept, strict=True)
+        return np.stack(x), np.stack(v)
+
+    def velocity(self, t: float, x: Array) -> Array:
+        """Of the new tokens at x (m, d), among the old ones at time t."""
+        self.evaluations += 1
+        return self._rows.velocity(self._path(t), x)
+
+    def _step(self, t: float, end: float, slope: Array) -> tuple[float, Array]:
+        h = min(self._h, end - t)
+        stages = [slope]
+        for k in range(1, len(TSIT5.b)):
+            there = self._x + h * np.tensordot(TSIT5.a[k, :k], np.stack(stages), 1)
+            there = retract(there) if self._model.space == "sphere" and k == len(TSIT5.b) - 1 else there
+            stages.append(self.velocity(min(t + TSIT5.c[k] * h, end), there))
+        assert TSIT5.error is not None
+        off = np.linalg.norm(h * np.tensordot(TSIT5.error, np.stack(stages), 1), axis=-1)
+        error = float((off / (self._atol + self._rtol * np.linalg.norm(self._x, axis=-1))).max())
+        factor = min(GROW, max(SHRINK, SAFETY * max(error, 1e-9) ** -0.2)) if math.isfinite(error) else SHRINK
+        whole = h < self._h
+        if not error <= 1.0:
+            self.rejected += 1
+            self._h = h * min(factor, SAFETY)
+            if self._h < 1e-14 * max(end, 1.0):
+                raise EngineError(f"{Outcome.SMALL.value} (Reached t = {t:.6g}.)")
+            return t, stages[0]
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise EngineError(
+                f"{MOST_STEPS:,} explicit steps reached t = {t:.6g} only. Run all tokens: flock.simulate."
+            )
+        self._x = there
+        self._h = max(self._h, h * factor) if whole else h * factor  # a step cut short says nothing against longer ones
+        return (end if h == end - t else t + h), stages[-1]
+
+
+class Rows:
+    """(E1)-(E7), (E9) for the last m of n + m tokens only: what they see is laid out once."""
+
+    def __init__(self, model: Model, n: int, m: int) -> None:
+        self._model, d = model, model.dim
+        self._form = model.beta * model.form
+        self._values = np.swapaxes(model.values, -1, -2)
+        self._less = self._values - self._values[:, :1, :1] * np.eye(d)  # see model.drive: a lone token does not drift
+        first, last = (edge[n:, None] for edge in visible(model.mask, n + m))
+        i, j = np.arange(n, n + m)[:, None], np.arange(n + m)
+        bias = -model.slopes[:, None, None] * np.abs(i - j)
+        bias = np.where((j >= first) & (j < last), bias, -np.inf)
+        self._frozen = np.zeros((0, d)) if model.frozen is None else model.frozen.tokens
+        weights = np.zeros(0) if model.frozen is None else model.frozen.weights
+        self._bias = np.concatenate([bias, np.zeros((*bias.shape[:2], len(weights)))], axis=-1)
+        self._weights = np.concatenate([np.ones(n + m), weights])
+        self._count = (self._weights * np.isfinite(self._bias)).sum(axis=-1, keepdims=True)
+        self._shift = model.beta if model.normaliser == "scaled-count" else 0.0
+
+    def velocity(self, old: Array, new: Array) -> Array:
+        """(m, d), from the old tokens (n, d) and the new ones (m, d)."""
+        model, seen = self._model, np.concatenate([old, new, self._frozen])
+        s = new @ self._form @ seen.T + self._bias
+        if model.normaliser == "softmax":
+            a = self._weights * np.exp(s - s.max(axis=-1, keepdims=True))
+            a /= a.sum(axis=-1, keepdims=True)
+        else:
+            a = self._weights * np.exp(s - self._shift) / self._count
+        p = np.swapaxes(np.swapaxes(a, 0, 1) @ (seen - new[:, None]), 0, 1)
+        drive = (p @ self._values).sum(axis=0)
+        mass = a.sum(axis=-1, keepdims=True)
+        extra = feedforward(model, new)
+        if model.space == "euclidean":
+            return drive + (mass * new @ self._values).sum(axis=0) + extra
+        return tangent(new, drive + (mass * new @ self._less).sum(axis=0) + extra)
+
+
+def _joined(run: xr.Dataset, made: Array, moving: Array, starts: Array, counts: Array, wall: float) -> xr.Dataset:
+    """The old run and the new tokens in one trajectory, with the attributes of the run."""
+    ensemble = RUN in run["x"].dims
+    lead: tuple[str, ...] = (RUN,) if ensemble else ()
+    made, moving, starts = (made, moving, starts) if ensemble else (made[0], moving[0], starts[0])
+    x = np.concatenate([run["x"].values, made], axis=-2)
+    data: dict[str, Any] = {"x": ((*lead, TIME, TOKEN, AXIS), x)}
+    data["velocity"] = ((*lead, TIME, TOKEN, AXIS), moving)
+    data["start"] = ((*lead, TOKEN, AXIS), np.concatenate([run["start"].values, starts], axis=-2))
+    kept = json.loads(run.attrs["reduce"])  # of the old tokens only: they would not be true of all
+    rest = run.drop_vars(["x", "start", *kept]).drop_vars("velocity", errors="ignore")
+    names = ("steps", "rejected", "evaluations")
+    attrs = dict(run.attrs) | {"extended": int(run.sizes[TOKEN]), "outcome": Outcome.DONE.value, "reduce": "[]"}
+    attrs |= {"wall_s": wall, "versions": json.dumps(versions())} | dict(
+        zip(names, counts.sum(axis=0).tolist(), strict=True)
+    )
+    if ensemble:
+        data |= {name: (RUN, counts[:, k]) for k, name in enumerate(names)}
+        code = np.full(len(counts), list(Outcome).index(Outcome.DONE), dtype=np.int8)
+        data["outcome"] = (RUN, code, run["outcome"].attrs)
+    return rest.drop_vars([name for name in data if name in rest]).assign(data).assign_attrs(attrs)
