@@ -1,4 +1,4 @@
-"""The figures of the papers, one file a paper: flock.figure("causal/2") draws one.
+"""The figures of the papers, one file a paper or a few: flock.figure("causal/2") draws one.
 
 A figure module holds a function for each figure, and the parameters it is called with: PARAMETERS[name], and in
 QUICK[name] what a quick look changes. The Figure that comes back carries `.caption` and `.parameters`.
@@ -7,6 +7,8 @@ QUICK[name] what a quick look changes. The Figure that comes back carries `.capt
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenflock.errors import unknown
@@ -16,31 +18,84 @@ if TYPE_CHECKING:
 
 #: name -> the function that draws it, as module:function
 NAMES: dict[str, str] = {
+    "causal/1": "tokenflock.figures.causal_spheres:figure_1",
     "causal/2": "tokenflock.figures.causal:figure_2",
+    "causal/3": "tokenflock.figures.causal_centers:figure_3",
+    "causal/4": "tokenflock.figures.causal:figure_4",
+    "causal/5": "tokenflock.figures.causal_spectra:figure_5",
+    "causal/6": "tokenflock.figures.causal_spectra:figure_6",
+    "emergence/polytope-2d": "tokenflock.figures.emergence:figure_2d",
+    "emergence/polytope-3d": "tokenflock.figures.emergence:figure_3d",
+    "emergence/hyperplanes-2d": "tokenflock.figures.emergence_planes:figure_2d",
+    "emergence/hyperplanes-3d": "tokenflock.figures.emergence_planes:figure_3d",
+    "emergence/codimension": "tokenflock.figures.emergence_mix:figure_codimension",
+    "emergence/mix": "tokenflock.figures.emergence_mix:figure_mix",
+    "emergence/boolean": "tokenflock.figures.emergence_attention:figure_boolean",
+    "emergence/leaders": "tokenflock.figures.emergence_attention:figure_leaders",
+    "emergence/high-dimension": "tokenflock.figures.emergence_large:figure_high_dimension",
+    "emergence/spectra": "tokenflock.figures.emergence_spectra:figure_spectra",
+    "emergence/generic-qk": "tokenflock.figures.emergence_variants:figure_generic_qk",
+    "emergence/feedforward": "tokenflock.figures.emergence_variants:figure_feedforward",
+    "perspective/3": "tokenflock.figures.perspective:figure_3",
+    "metastability/staircase": "tokenflock.figures.metastability:figure_staircase",
+}
+#: name -> the function that sets it in motion
+MOVIES: dict[str, str] = {
+    "causal/1": "tokenflock.figures.causal_spheres:movie_1",
+    "causal/2": "tokenflock.figures.causal:movie_2",
+    "emergence/polytope-2d": "tokenflock.figures.emergence:movie_2d",
+    "emergence/polytope-3d": "tokenflock.figures.emergence:movie_3d",
+    "emergence/hyperplanes-2d": "tokenflock.figures.emergence_planes:movie_2d",
 }
 
 
-def parameters(name: str, quick: bool = False) -> dict[str, Any]:
-    """All numbers that decide how a figure looks, the seed among them."""
-    module, _ = _home(name)
-    return {**module.PARAMETERS[name], **(module.QUICK[name] if quick else {})}
+def parameters(name: str, quick: bool = False, **changes: Any) -> dict[str, Any]:
+    """All numbers that decide how a figure looks, the seed among them; changes are what the caller wants instead."""
+    module, _ = _home(name, NAMES)
+    given = {**module.PARAMETERS[name], **(module.QUICK[name] if quick else {})}
+    for word in changes:
+        if word not in given:
+            raise unknown(f"parameter of figure {name}", word, given)
+    return {**given, **changes}
 
 
-def figure(name: str, quick: bool = False) -> Figure:
-    """Run what the figure needs and draw it. quick=True: smaller, in seconds, and its caption says so."""
-    module, function = _home(name)
-    given = parameters(name, quick)
+def figure(name: str, quick: bool = False, **changes: Any) -> Figure:
+    """Run what the figure needs and draw it. quick=True: smaller, in seconds, and its caption says so.
+
+    Keywords change single parameters, for example figure("causal/6", weights="folder").
+    """
+    module, function = _home(name, NAMES)
+    given = parameters(name, quick, **changes)
     drawn: Any = getattr(module, function)(**given)
-    if quick:
-        drawn.caption += (
-            " This is the quick version: " + "; ".join(f"{k} = {given[k]}" for k in module.QUICK[name]) + "."
-        )
+    smaller = {k: given[k] for k in module.QUICK[name] if k not in changes} if quick else {}
+    if smaller:
+        drawn.caption += " This is the quick version: " + "; ".join(f"{k} = {v}" for k, v in smaller.items()) + "."
     drawn.parameters = given
     return drawn
 
 
-def _home(name: str) -> tuple[Any, str]:
-    if name not in NAMES:
-        raise unknown("figure", name, NAMES)
-    module, function = NAMES[name].split(":")
+def inputs(name: str, **changes: Any) -> dict[str, str]:
+    """The files that a figure reads, by name, with a digest of each: when one changes, the figure is stale."""
+    module, _ = _home(name, NAMES)
+    read = getattr(module, "INPUTS", {}).get(name)
+    return read(**parameters(name, **changes)) if read else {}
+
+
+def animate(name: str, out: str | Path, quick: bool = False, **changes: Any) -> Path:
+    """Write a figure in motion as .gif or .mp4, whole or not at all; quick=True: fewer frames and a shorter time."""
+    from tokenflock import plot
+    from tokenflock.figures import animation
+
+    path = animation.check_target(out)  # before any work
+    module, function = _home(name, MOVIES)
+    most = animation.MOST_QUICK if quick else animation.MOST_FRAMES
+    with plot.style():
+        drawn, draw, count = getattr(module, function)(**parameters(name, quick, **changes))
+    return animation.write(path, drawn, draw, count, most)
+
+
+def _home(name: str, known: Mapping[str, str]) -> tuple[Any, str]:
+    if name not in known:
+        raise unknown("figure" if known is NAMES else "animation", name, known)
+    module, function = known[name].split(":")
     return importlib.import_module(module), function

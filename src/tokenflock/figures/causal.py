@@ -1,12 +1,13 @@
-"""Figures of paper A, Clustering in Causal Attention Masking (arXiv:2411.04990)."""
+"""Figures 2 and 4 of paper A (arXiv:2411.04990): tokens on the circle, and the function by which they attract."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock import plot
+from tokenflock import plot, theory
 from tokenflock.analysis import clusters, renyi
 from tokenflock.geometry import distance
 from tokenflock.model import Model
@@ -26,10 +27,12 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "rtol": 1e-8,
         "seed": 30,  # one Renyi center merges between t = 75 and t = 150, as in the paper
     },
+    "causal/4": {"beta": 10.0, "points": 1001},
 }
-QUICK: dict[str, dict[str, Any]] = {"causal/2": {"frames": 61, "rtol": 1e-6}}
+QUICK: dict[str, dict[str, Any]] = {"causal/2": {"frames": 61, "rtol": 1e-6}, "causal/4": {"points": 201}}
 # Centers this close (radians) stand at one place; mergers end far below it.
 SAME_PLACE = 0.05
+MOVIE_DPI = 150
 
 
 def figure_2(
@@ -86,3 +89,97 @@ def figure_2(
         "are drawn inwards along the radius, the first outermost, and merged centers outwards. Only the angle is data."
     )
     return figure
+
+
+def figure_4(beta: float, points: int) -> Figure:
+    """The interaction function h, its peak with both candidates for its place, and its derivative g."""
+    from matplotlib.figure import Figure
+
+    tau, simple = float(theory.tau_star(beta)), beta**-0.5
+    peak, beside = (float(theory.h(x, beta)) for x in (tau, simple))
+    far, near = np.linspace(0, np.pi, points), np.linspace(0.84 * tau, 1.16 * tau, points)
+    panels = (
+        (far, theory.h, "$h(x)$", "the whole half turn"),
+        (near, theory.h, "$h(x)$", "around the peak"),
+        (far, theory.g, "$g(x) = dh/dx$", "the derivative"),
+    )
+    with plot.style():
+        figure: Any = Figure(figsize=(plot.PAGE, 2.35), dpi=plot.DPI)
+        for k, (x, function, label, title) in enumerate(panels):
+            ax = figure.add_axes((0.072 + 0.335 * k, 0.19, 0.235, 0.58))
+            y = function(x, beta)
+            ax.plot(x, y, color=plot.COLOURS["blue"], lw=1.6 if k < 2 else 0.9)
+            ax.axvline(simple, color=plot.COLOURS["red"], lw=1.0)
+            ax.axvline(tau, color="black", lw=1.0, ls=(0, (3, 2)))
+            ax.set(xlim=(x[0], x[-1]), xlabel="angle $x$ (rad)", title=title)
+            ax.set_ylabel(label, labelpad=2)
+            if k != 1:
+                ax.set_xticks(np.pi * np.array([0, 0.25, 0.5, 0.75, 1]), ["0", "π/4", "π/2", "3π/4", "π"])
+            else:
+                ax.set_xticks(np.round(tau * np.array([0.9, 1.0, 1.1]), 2))
+        figure.axes[0].set_ylim(0, 1.1 * peak)
+        middle = figure.axes[1]
+        middle.set_ylim(top=peak + 0.12 * np.ptp(theory.h(near, beta)))
+        middle.plot([tau, simple], [peak, beside], "o", color="white", mec="black", ms=3.5, mew=0.8)
+        for ax in figure.axes[:2]:
+            low, high = ax.get_ylim()
+            ax.set_yticks([t for t in ax.get_yticks() if low <= t <= high])
+        figure.axes[2].set_ylim(-0.6, 1.05)
+        figure.axes[2].set_yticks([-0.5, 0, 0.5, 1])
+        figure.axes[2].axhline(0, color=plot.COLOURS["grey"], lw=0.6)
+        _lines_4(figure, beta, tau, simple)
+        plot.letters(figure, {letter: (0.008 + 0.335 * k, 0.83) for k, letter in enumerate("abc")})
+    figure.caption = (
+        f"Figure 4 of arXiv:2411.04990. The interaction function h(x) = exp(beta (cos x - 1)) sin x, with which two "
+        f"tokens at an angle x attract each other on the circle, at beta = {beta:g}. (a) Red: x = beta^(-1/2) = "
+        f"{simple:.4f}, as in the paper. Black: tau* = {tau:.4f}, where h is largest, h(tau*) = {peak:.5f}. "
+        f"(b) The same around the peak: at the red line h is {beside:.5f}, lower by a part {1 - beside / peak:.1e}. "
+        "For beta >= 1 tau* lies between (beta + 1/2)^(-1/2) = "
+        f"{(beta + 0.5) ** -0.5:.4f} and beta^(-1/2). (c) The derivative g = h': beyond tau* it is negative, and the "
+        "attraction fades. Ours, not the paper's: tau*, and panels (b) and (c)."
+    )
+    return figure
+
+
+def _lines_4(figure: Any, beta: float, tau: float, simple: float) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=plot.COLOURS["blue"], lw=1.6, label=rf"$\beta$ = {beta:g}"),
+        Line2D([], [], color=plot.COLOURS["red"], lw=1.0, label=rf"$x = \beta^{{-1/2}}$ = {simple:.4f}"),
+        Line2D([], [], color="black", lw=1.0, ls=(0, (3, 2)), label=rf"$x = \tau^*$ = {tau:.4f}, the peak"),
+    ]
+    figure.legend(handles=handles, loc="center", bbox_to_anchor=(0.53, 0.945), ncols=3, handletextpad=0.6)
+
+
+def movie_2(
+    n_tokens: int, beta: float, c: float, snapshots: tuple[float, ...], frames: int, rtol: float, seed: int
+) -> tuple[Figure, Callable[[int], None], int]:
+    """The circle in motion, and the angles up to now: a Figure, what draws frame k on it, the number of frames."""
+    from matplotlib.figure import Figure
+
+    delta = c / np.sqrt(beta)
+    start = uniform(n_tokens, dim=2, seed=seed)
+    ordinary, strong = renyi.centers(start, delta), renyi.strong_centers(start, delta)
+    times = snapshots[-1] * np.linspace(0, 1, frames) ** 2
+    x = simulate(Model(dim=2, beta=beta), start, times[-1], times=times, rtol=rtol)["x"].values
+    largest = np.bincount(clusters.label(x[-1], SAME_PLACE)).max()
+    figure = Figure(figsize=(plot.PAGE, 3.2), dpi=MOVIE_DPI)
+    left = figure.add_axes((0.025, 0.09, 0.40, 0.9))
+    right = figure.add_axes((0.50, 0.17, 0.48, 0.75))
+    plot.angle_paths(right, times, x, strong, ordinary)
+    right.set_xscale("function", functions=(np.sqrt, np.square))
+    ticks = [t for t in (0, 1, 5, 20, 40, 75, 100, 150) if t <= times[-1]]
+    right.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    right.set(xlabel="time $t$ (square-root scale)", ylabel="angle (rad)")
+    cover = right.axvspan(0, times[-1], color="white", lw=0, zorder=8)  # what has not happened yet
+    plot.center_legend(figure, (0.225, 0.055))
+
+    def draw(k: int) -> None:
+        left.clear()
+        plot.circle_snapshot(left, x[k], strong, ordinary, size=5, spacing=0.85 / largest)
+        left.text(0, 0, f"$t$ = {times[k]:.1f}", ha="center", va="center", fontsize=9)
+        cover.set_x(times[k])
+        cover.set_width(times[-1] - times[k])
+
+    return figure, draw, len(times)
