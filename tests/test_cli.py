@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 import tokenflock as flock
 from tokenflock import cli, figures, options, report, rules, runner, schemes, start, weights
 from tokenflock.citations import REFERENCES, bibtex, used
+from tokenflock.cli.simulate import SIMULATE
 from tokenflock.engine import choose
 
 SMALL = ["simulate", "--n", "6", "--d", "2", "--beta", "4", "--T", "1", "--times", "5"]
@@ -45,7 +46,7 @@ def refused(*words):
 # Help
 
 
-@pytest.mark.parametrize("words", [["--help"], ["simulate", "--help"], ["figure", "--help"], ["--version"]])
+@pytest.mark.parametrize("words", [["--help"], ["simulate", "--help"], ["check", "--help"], ["--version"]])
 def test_help_imports_nothing_heavy(words):
     code = (
         "import sys\nfrom tokenflock.cli import main\n"
@@ -57,7 +58,7 @@ def test_help_imports_nothing_heavy(words):
     assert ended.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize("verb", ["simulate", "doctor", "cite", "figure", "reproduce"])
+@pytest.mark.parametrize("verb", ["simulate", "diagnose", "check", "doctor", "cite", "figure", "reproduce"])
 def test_every_verb_teaches_by_example(verb):
     text = tokenflock(verb, "--help").stdout
     assert text.count(f"tokenflock {verb}") >= 2
@@ -72,7 +73,7 @@ def test_help_names_everything_that_can_be_named():
 
 
 def test_the_toml_in_the_help_is_a_run(tmp_path):
-    example = cli.SIMULATE[cli.SIMULATE.index(r"\[model]") : cli.SIMULATE.index("Ctrl-C")].replace("\\[", "[")
+    example = SIMULATE[SIMULATE.index(r"\[model]") : SIMULATE.index("Ctrl-C")].replace("\\[", "[")
     small = example.replace("n_tokens = 200", "n_tokens = 4").replace("t_end = 150.0", "t_end = 1.0")
     assert set(tomllib.loads(small)) == {"model", "start", "simulate"}
     (tmp_path / "run.toml").write_text(small)
@@ -554,14 +555,85 @@ def test_figure_refuses_what_it_cannot_do(tmp_path):
     assert f"'{tmp_path / 'file'}' is not a folder that can be written to." in said
 
 
+def test_a_figure_that_fails_does_not_lose_the_others(tmp_path, monkeypatch, drawn):
+    easy = figures.figure
+
+    def figure(name, quick=False):
+        if name == "causal/1":
+            raise flock.errors.FileError("the weights are not there. Fetch them.")
+        return easy(name, quick)
+
+    monkeypatch.setattr(figures, "figure", figure)
+    result = tokenflock("figure", "--all", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "error: causal/1: the weights are not there. Fetch them.",
+        "1 of 2 figures were written; not written: causal/1.",
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["causal-2.pdf", "causal-2.png", "causal-2.svg"]
+
+
+@pytest.mark.usefixtures("drawn")
+def test_a_figure_is_saved_in_all_formats_or_in_none(tmp_path, monkeypatch):
+    from tokenflock import plot
+
+    def fails(drawn, folder, stem, formats):
+        Path(folder, f"{stem}.pdf").write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plot, "save", fails)
+    result = tokenflock("figure", "causal/1", "--out", tmp_path)
+    assert result.exit_code == 1
+    assert "causal/1: OSError: [Errno 28] No space left on device (test_cli.py, line" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("drawn")
+def test_ctrl_c_says_which_figures_are_there(tmp_path, monkeypatch):
+    def stops(name, quick=False):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(figures, "figure", stops)
+    result = tokenflock("figure", "--all", "--out", tmp_path)
+    assert result.exit_code == 130
+    assert result.stderr == "Interrupted at causal/1: 0 of 2 figures were written.\n"
+
+
+@pytest.mark.usefixtures("drawn")
+def test_figures_that_move(tmp_path, monkeypatch):
+    calls = []
+
+    def animate(name, path, quick=False):
+        calls.append((name, quick))
+        path.write_text("a film")
+
+    monkeypatch.setattr(figures, "MOVIES", {"causal/2": ""})
+    monkeypatch.setattr(figures, "animate", animate)
+    result = tokenflock("figure", "--all", "--animate", "gif", "--quick", "--out", tmp_path)
+    assert result.exit_code == 0
+    assert calls == [("causal/2", True)]
+    assert result.stdout == f"wrote {tmp_path / 'causal-2.gif'}\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["causal-2.gif"]
+    assert tokenflock("figure", "--list", "--animate", "gif").stdout == "causal/2\n"
+    moving = ["figure", "--animate", "mp4", "--out", tmp_path]
+    assert "unknown figure that moves 'causal/1'. Did you mean 'causal/2'? Known: causal/2." in refused(
+        *moving, "causal/1"
+    )
+    assert "unknown animation 'avi'. Known: gif, mp4." in refused(
+        "figure", "--all", "--animate", "avi", "--out", tmp_path
+    )
+    assert "exists. Choose another --out" in refused("figure", "causal/2", "--animate", "gif", "--out", tmp_path)
+
+
 def test_reproduce_goes_on_in_its_own_folder_only(tmp_path, monkeypatch):
     calls = []
 
     def reproduce(out, quick=False):
         calls.append((out, quick))
         (out / "report.html").write_text("<html>")
-        return out / "report.html"
+        return report.Report(out / "report.html", failed)
 
+    failed = []
     monkeypatch.setattr(report, "reproduce", reproduce)
     out = tmp_path / "report"
     for _ in range(2):
@@ -572,4 +644,8 @@ def test_reproduce_goes_on_in_its_own_folder_only(tmp_path, monkeypatch):
     assert f"'{out / 'thesis.tex'}' exists." in refused("reproduce", "--out", out)
     assert tokenflock("reproduce", "--out", out, "--overwrite").exit_code == 0
     assert calls == [(out, True), (out, True), (out, False)]
+    failed.append("causal/theorem-4.1")
+    result = tokenflock("reproduce", "--out", out, "--overwrite")
+    assert result.exit_code == 1
+    assert "error: failed: causal/theorem-4.1. The report says how." in result.stderr
     assert "--out = None cannot be used." in refused("reproduce")

@@ -1,6 +1,7 @@
 """The files around the package say what is true: commands, versions, paths, options."""
 
 import dataclasses
+import importlib.util
 import re
 import tomllib
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import tokenflock as flock
-from tokenflock import figures
+from test_architecture import LAYERS
+from tokenflock import claims, figures
+from tokenflock.claims.ledger import WORDS
 from tokenflock.options import LayerNorm
 
 ROOT = Path(__file__).parent.parent
@@ -28,7 +31,7 @@ def project():
     return tomllib.loads(read("pyproject.toml"))["project"]
 
 
-@pytest.mark.parametrize("target", ["reproduce", "test", "test-all", "bench", "docs", "clean"])
+@pytest.mark.parametrize("target", ["reproduce", "reproduce-full", "test", "test-all", "bench", "docs", "clean"])
 def test_the_makefile_has_its_targets(target):
     makefile = read("Makefile")
     assert re.search(rf"^{target}:", makefile, re.MULTILINE)
@@ -132,3 +135,76 @@ def test_figures_in_the_pages_exist():
     named = {name for page in PAGES for name in re.findall(r"tokenflock figure (\w+/[\w-]+)", read(page))}
     assert named
     assert named <= set(figures.NAMES)
+
+
+def test_the_architecture_lists_the_layers_of_the_test():
+    block = re.search(r"Imports point down only:\n\n((?:    .*\n)+)", read("ARCHITECTURE.md"))[1]
+    told = [set(line.split(" · ")) for line in block.replace("    ", "").splitlines()]
+    here = {p.stem for p in (ROOT / "src" / "tokenflock").iterdir()}
+    assert told == [layer for line in reversed(LAYERS) if (layer := set(line.split()) & here)]
+
+
+def sphinx_settings():
+    """docs/conf.py, which needs no Sphinx."""
+    found = importlib.util.spec_from_file_location("conf", ROOT / "docs" / "conf.py")
+    conf = importlib.util.module_from_spec(found)
+    found.loader.exec_module(conf)
+    return conf
+
+
+def test_the_page_of_claims_is_the_ledger():
+    conf, page = sphinx_settings(), ["before\n<!-- claims -->\nafter"]
+    conf._claims(None, "claims", page)
+    shown = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", page[0])
+    for name in claims.NAMES:
+        claim = claims.find(name)
+        for words in (f"### {name}\n", claim.statement, *claim.hypotheses, claim.rule, claim.erratum, claim.known):
+            assert words in shown, name
+    assert set(conf.PAPERS) >= {name.partition("/")[0] for name in claims.NAMES}
+    assert read("docs/claims.md").count(conf.HERE) == 1
+    assert not [name for name in claims.NAMES if claims.find(name).statement in read("docs/claims.md")]
+
+
+@pytest.mark.parametrize(
+    "words", ["<x, y> < 1", "P_x w = w*", "[[1, 1], [0, 1/2]]", "a `b` | $c$ ~ \\d", "# no heading"]
+)
+def test_formulas_are_shown_as_they_are(words):
+    shown = sphinx_settings()._text(words)
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<>*_`\[\]|$~#]", shown)
+    assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == words
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_claims_and_verbs_in_the_pages_exist(page):
+    from typer.main import get_command
+
+    from tokenflock.cli import app
+
+    papers = "|".join({name.partition("/")[0] for name in claims.NAMES})
+    named = set(re.findall(rf"(?<![\w/])(?:{papers})/[a-z][\w.-]*\w", read(page)))
+    assert named <= set(claims.NAMES)
+    verbs = set(re.findall(r"(?:^|`|# )tokenflock ([a-z]+)", read(page), re.MULTILINE))
+    assert verbs <= set(get_command(app).commands)
+
+
+def test_the_verdicts_in_the_readme_are_words_of_the_ledger():
+    section = read("README.md").split("## What it checks")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (causal/[^|]+?) \| \**([a-z]+)\** \|", section, re.MULTILINE)
+    assert len(rows) > 5
+    for names, word in rows:
+        for name in re.findall(r"causal/[\w.-]*\w", names):
+            claim = claims.find(name)
+            good, wrong = WORDS[claim.kind]
+            assert word == (wrong if claim.known else "proved" if "prove" in claim.sizes else good), name
+
+
+def test_the_counterexample_in_the_findings_runs():
+    code = re.search(r"```python\n(.*?)```", read("docs/findings.md"), re.DOTALL)[1]
+    lines = code.strip().splitlines()
+    names = {}
+    exec("\n".join(lines[:-1]), names)
+    expression, _, told = lines[-1].partition("#")
+    share = eval(expression, names)
+    error = (share * (1 - share) / len(names["starts"])) ** 0.5
+    assert abs(share - float(told.split()[-1])) < 4 * error
+    assert share > 10 * error  # a basin of positive measure

@@ -18,7 +18,7 @@
     runs = 10                     # left out: a single run
 
     [simulate]                    # keywords of flock.simulate
-    t_end = 150.0
+    t_end = 150.0                 # inf: until all tokens have met, or nothing moves any more
     times = "log:0.01:200"        # 0 and 200 times in equal ratios from 0.01 to t_end; or a number of times, or a list
 
 Files are looked for beside the run.toml. A name may carry its keywords in a string, as in "cap:angle=0.3": what has no
@@ -28,6 +28,7 @@ key= belongs to the first keyword of its own ("ginibre:7" has seed 7, "diag:1,0.
 from __future__ import annotations
 
 import inspect
+import math
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -235,15 +236,22 @@ def _keywords(table: Mapping[str, Any]) -> dict[str, Any]:
     _known("key of [simulate]", table, SIMULATE)
     if "t_end" not in table:
         raise SpecError("[simulate] lacks t_end, the end of time. Give for example t_end = 150.0.")
-    t_end = scalar("t_end", table["t_end"], "a finite number > 0", lambda t: t > 0)
+    t_end = float(table["t_end"])
+    if t_end == math.inf:  # until all tokens have met: the times are made when the end is known
+        made = partial(_times, table["times"], long=True) if not isinstance(table.get("times", []), list) else None
+        return dict(table) | ({"times": made} if made else {})
+    advice = "Or inf: until all tokens have met."
+    t_end = scalar("t_end", table["t_end"], "a finite number > 0", lambda t: t > 0, advice)
     return dict(table) | ({"times": _times(table["times"], t_end)} if "times" in table else {})
 
 
-def _times(given: Any, t_end: float) -> Array:
+def _times(given: Any, t_end: float, long: bool = False) -> Array:
     if isinstance(given, list):
         return _numbers("times", given)
     match [plain(part) for part in str(given).split(":")]:
-        case [int(n)] if n >= 2:
+        case [int(n)] if long and n >= 3:
+            return np.concatenate([[0.0], np.geomspace(1e-2, t_end, n - 1)])
+        case [int(n)] if n >= 2 and not long:
             return np.linspace(0.0, t_end, n)
         case ["log", int(first) | float(first), int(n)] if 0 < first < t_end and n >= 2:
             return np.concatenate([[0.0], np.geomspace(first, t_end, n)])

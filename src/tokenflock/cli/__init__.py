@@ -1,0 +1,40 @@
+"""The command line: tokenflock simulate, diagnose, check, figure, reproduce, doctor, cite. One file for each noun.
+
+Heavy libraries are imported inside the commands: --help stays fast. Answers go to stdout, everything else to stderr.
+Exit codes: 0 done, 1 a run or a check failed, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Annotated
+
+import typer
+
+import tokenflock as flock
+from tokenflock.cli.speech import app, say, spoken
+
+__all__ = ["app", "main", "say", "spoken"]
+
+for _file in ("simulate", "diagnose", "check", "papers", "machine"):  # adds their verbs, in the order --help shows
+    importlib.import_module(f"tokenflock.cli.{_file}")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tokenflock {flock.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def top(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False):
+    """The laboratory for attention dynamics: tokens as interacting particles, depth as time.
+
+    Examples:
+      tokenflock simulate --n 200 --d 2 --beta 64 --T 150 --out run.zarr
+      tokenflock simulate --help"""
+
+
+def main() -> None:
+    """The entry point of the command `tokenflock`."""
+    app()

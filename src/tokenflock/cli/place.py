@@ -1,0 +1,63 @@
+"""Where the command line writes: said before any work whether it can, and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokenflock.errors import FileError, bad
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("pdf", "svg", "png")  # those of plot.save; named here because plot imports numpy
+
+
+def stem(name: str) -> str:
+    """The name of a claim or a figure as that of a file: causal/2 is causal-2."""
+    return name.replace("/", "-")
+
+
+def folder(out: Path | None, names: list[str], overwrite: bool) -> Path:
+    """Say before any work whether these files can be written to a folder; make it."""
+    if out is None:
+        raise bad("--out", None, "a folder", "For example --out figures.")
+    _free([out / name for name in names], "--out", overwrite)
+    near = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
+    if not near.is_dir() or not os.access(near, os.W_OK):
+        raise FileError(f"{str(near)!r} is not a folder that can be written to. Choose another --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def file(path: Path, flag: str, overwrite: bool) -> Path:
+    """Say before any work whether one file can be written."""
+    if path.is_dir():
+        raise FileError(f"{str(path)!r} is a folder. Give {flag} the name of a file.")
+    _free([path], flag, overwrite)
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise FileError(f"{str(path.parent)!r} is not a folder that can be written to. Choose another {flag}.")
+    return path
+
+
+def _free(paths: list[Path], flag: str, overwrite: bool) -> None:
+    if (there := [path for path in paths if path.exists()]) and not overwrite:
+        raise FileError(f"{str(there[0])!r} exists. Choose another {flag}, or allow it with --overwrite.")
+
+
+def write(path: Path, text: str) -> None:
+    """A text file, beside its name first and then renamed."""
+    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as part:
+        Path(part, path.name).write_text(text, encoding="utf-8")
+        Path(part, path.name).replace(path)
+
+
+def save_figure(drawn: Figure, out: Path, name: str) -> None:
+    """A figure in all formats: all of them are there before the first takes its final name."""
+    from tokenflock import plot
+
+    with tempfile.TemporaryDirectory(prefix=".", dir=out) as part:
+        for path in plot.save(drawn, part, stem(name), FORMATS):
+            path.replace(out / path.name)
