@@ -1,6 +1,7 @@
 """make bench: tokenflock beside its peers and the limit of one core, in one run on this machine.
 
 Everything is warm (best of several, compile time apart) and a ratio of two numbers measured minutes apart at most.
+Whole jobs that no peer does (--only papers) are a ratio of a stated limit to the seconds they take: 1 or more keeps it.
 Prints a table and writes benchmarks/results/<date>-cpu.json. Options: --quick (fewer repeats), --only NAME.
 """
 
@@ -17,14 +18,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from work import FIGURE_RUNS, LIMITS
+
 HERE = Path(__file__).parent
 
 
-def worker(**order: object) -> dict:
-    """One measurement in a fresh process; {'failed': why} if the peer is not installed."""
+def worker(patience: float = 300.0, **order: object) -> dict:
+    """One measurement in a fresh process; {'failed': why} if the peer is not installed. patience: in seconds."""
     env = {**os.environ, **{k: str(v) for k, v in (order.pop("env", None) or {}).items()}}  # type: ignore[attr-defined]
     command = [sys.executable, str(HERE / "worker.py"), json.dumps(order)]
-    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False, timeout=patience)
     if done.returncode:
         return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message"}
     return json.loads(done.stdout.strip().splitlines()[-1])
@@ -124,6 +127,27 @@ class Bench:
                         jax["ratio"] = jax["best_s"] / ours["best_s"]
                     self.add(group, f"jax jit {group}", jax, "ratio: jax / tokenflock")
 
+    def papers(self, quick: bool) -> None:
+        """Figure 3 of paper A with its 5,000 runs, and everything about that paper, against the limits of work.py."""
+        print("paper A, 2 cores (first: a small one, with the compilation)", flush=True)
+        runs = FIGURE_RUNS // 10 if quick else FIGURE_RUNS
+        self._within("figure", runs / FIGURE_RUNS, f"{runs} runs", what="figure", runs=runs)
+        for kind in ("quick",) if quick else ("quick", "full"):
+            self._within(kind, 1.0, "", what="reproduce", quick=kind == "quick")
+
+    def _within(self, kind: str, share: float, note: str, **order: object) -> None:
+        """One job, and how many times over it fits into its limit, of which only a share is due."""
+        limit = LIMITS[kind]
+        row = worker(patience=4 * limit.seconds + 600, cores=2, **order)
+        if "best_s" in row:
+            row["limit_s"] = share * limit.seconds
+            row["ratio"] = row["limit_s"] / row["best_s"]
+        missing = row.get("without") or []
+        notes = [note, f"limit {share * limit.seconds:g} s: {limit.why}"]
+        notes += [f"without {', '.join(missing)}"] if missing else []
+        name = limit.name if share == 1 else f"{limit.name}: a share of {share:g}"
+        self.add("papers", name, row, "; ".join(n for n in notes if n))
+
     def first(self) -> None:
         """The first call with an empty cache, and in a later process."""
         print("first call (import and compile included)", flush=True)
@@ -168,9 +192,9 @@ def machine() -> dict:
 def main() -> None:
     """All groups, or those of --only."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer repeats, 16 runs in place of 64")
+    parser.add_argument("--quick", action="store_true", help="fewer repeats, fewer runs, no full reproduce")
     parser.add_argument(
-        "--only", choices=["pairs", "single", "ensemble", "full", "dimensions", "first"], action="append"
+        "--only", choices=["pairs", "single", "ensemble", "full", "dimensions", "first", "papers"], action="append"
     )
     options = parser.parse_args()
     bench = Bench(repeats=5 if options.quick else 15)
@@ -185,6 +209,7 @@ def main() -> None:
         "full": lambda: [bench.solves("full", cores, peers) for cores in (1, 2)],
         "dimensions": bench.dimensions,
         "first": bench.first,
+        "papers": lambda: bench.papers(options.quick),
     }
     about = machine()
     print(json.dumps(about), flush=True)

@@ -1,4 +1,4 @@
-"""The pieces of work that are timed. Each gives a list of starts, the recorded times and the equation's parameters."""
+"""What is timed: problems, each with its starts, recorded times and parameters; and whole jobs, each with a limit."""
 
 from __future__ import annotations
 
@@ -44,3 +44,20 @@ SINGLE = Work("one causal run, n=200, d=2, beta=64, t=150", "causal", 200, 2, 64
 ENSEMBLE = Work("many such runs", "causal", 200, 2, 64.0, 150.0, 151, runs=64)
 FULL = Work("full attention, n=1000, d=3, beta=9, t=30", "full", 1000, 3, 9.0, 30.0, 31)
 WORKS = {"single": SINGLE, "ensemble": ENSEMBLE, "full": FULL}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A whole job and the seconds it may take, warm, on two cores. No peer does the same work: the limit is ours."""
+
+    name: str
+    seconds: float
+    why: str
+
+
+FIGURE_RUNS = 5000
+LIMITS = {
+    "figure": Limit(f"figure causal/3 in full ({FIGURE_RUNS:,} runs)", 60.0, "a loop in numpy takes an evening"),
+    "quick": Limit("reproduce of paper A, quick", 120.0, "what the README promises"),
+    "full": Limit("reproduce of paper A, full", 1800.0, "half an hour"),
+}
