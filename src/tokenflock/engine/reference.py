@@ -107,8 +107,9 @@ class ReferenceStepper:
         while self.outcome is None:
             self._restart()
             ended = self.t >= self._phases[0][0]
-            last = ended or bool(self._stop[0]) or self._collapsed()
-            filled = self._emit(times, frames, filled, final=last)
+            collapsed = not ended and self._collapsed()
+            last = ended or bool(self._stop[0]) or collapsed
+            filled = self._emit(times, frames, filled, final=ended or collapsed)
             if ended and len(self._phases) > 1 and filled < len(times):
                 self._phases.pop(0)
                 self._times, self._states, self._slopes, self._left = [], [], [], 0

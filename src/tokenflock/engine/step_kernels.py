@@ -251,6 +251,8 @@ def adaptive(
         status = ENDED if clock.t >= goal.t_stop else STOPPED if goal.stop[0] else ON
         if status == ON and goal.collapse > 0.0 and _spread(pages[NOW], d, n) <= goal.collapse**2:
             status = COLLAPSED
+        if status == STOPPED:
+            return status  # without the frames that wait for one more step: what is kept has the bits of a whole run
         if status != ON:
             _emit(pages, clock, times, frames, on_sphere, d, n, True)
             return status
