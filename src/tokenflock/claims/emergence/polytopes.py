@@ -148,7 +148,7 @@ def _outline(ax: Any, z: Array, colour: str) -> None:
         "F + G; the cases with random Q'K are there for that, and the statement stands in all of them. Its "
         "counterexample, V = diag(1, 0), A = [[1, 1/2], [1/2, 1]], z = (0, 1), (0, 2), has F parts 0 for ever."
     ),
-    sizes={"trials": 40, "t_end": 30.0, "value": None, "query": None, "key": None, "mask": "full"},
+    sizes={"trials": 16, "t_end": 30.0, "value": None, "query": None, "key": None, "mask": "full"},
     quick={"trials": 6},
 )
 def theorem_5_2(check: Check, t_end: float, value: Any, query: Any, key: Any, mask: str) -> None:
