@@ -116,6 +116,11 @@ def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
     return [(min(norm.switch, t_end), "post"), (t_end, "pre")]
 
 
+def is_scalar(matrices: Array) -> bool:
+    """Whether each of the matrices (H, d, d) is a multiple of I."""
+    return bool((matrices == matrices[:, :1, :1] * np.eye(matrices.shape[-1])).all())
+
+
 def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Row i sees lo_i <= j < hi_i (E1). Every mask here is an interval."""
     i = np.arange(n)

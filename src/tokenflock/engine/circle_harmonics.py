@@ -2,7 +2,6 @@
 
 See harmonic_kernels.py. A token is its own cosine and sine: no trigonometry.
 """
-# numba types these when it compiles them; to mypy its intrinsics have another signature.
 
 from __future__ import annotations
 

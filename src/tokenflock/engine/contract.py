@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.geometry import Array
-from tokenflock.model import Model
+from tokenflock.model import Model, is_scalar
 from tokenflock.options import Window
 from tokenflock.schemes import Rosenbrock, Scheme
 
@@ -64,8 +64,7 @@ class Task:
         With V = c I, c > 0 and softmax weights on the sphere a tiny cluster can only shrink onto a point that rests.
         """
         model = self.model
-        first = model.values[:, :1, :1]
-        scalar = bool((model.values == first * np.eye(model.dim)).all() and (first > 0).all())
+        scalar = is_scalar(model.values) and bool((model.values[:, 0, 0] > 0).all())
         extras = model.feedforward or model.frozen or model.noise or model.normaliser != "softmax"
         if model.space != "sphere" or not scalar or extras or model.norm.kind != "post":
             return 0.0

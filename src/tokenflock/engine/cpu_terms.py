@@ -11,7 +11,7 @@ from tokenflock.engine.blas_kernels import TILE
 from tokenflock.engine.pair_kernels import CHUNKS
 from tokenflock.engine.simd import PAD
 from tokenflock.engine.sums_kernels import new_desk
-from tokenflock.model import Model, visible
+from tokenflock.model import Model, is_scalar, visible
 
 SPHERE, EUCLIDEAN, RESCALED = 0, 1, 2
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
@@ -77,14 +77,10 @@ def columns_for(n: int) -> int:
     return (n // PAD + 1) * PAD
 
 
-def _is_scalar(matrices: np.ndarray) -> bool:
-    return bool((matrices == matrices[:, :1, :1] * np.eye(matrices.shape[-1])).all())
-
-
 def _is_near(model: Model) -> bool:
     """Whether s_ii is the largest logit of every row: B = c I, c >= 0, on the sphere, and nothing but tokens to see."""
     alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not math.isinf(model.beta)
-    return model.space == "sphere" and alone and _is_scalar(model.form) and model.beta * model.form[0, 0, 0] >= 0
+    return model.space == "sphere" and alone and is_scalar(model.form) and model.beta * model.form[0, 0, 0] >= 0
 
 
 def kernel_for(model: Model) -> str:
@@ -105,7 +101,7 @@ def kernel_for(model: Model) -> str:
 def is_plain(model: Model) -> bool:
     """Whether the short velocity does: the papers' main case, V = c I on the sphere with B = c' I and no extras."""
     kernel = kernel_for(model) in (*NEAR_KERNELS, "products") and _is_near(model)
-    return kernel and _is_scalar(model.values) and model.feedforward is None and model.norm.kind == "post"
+    return kernel and is_scalar(model.values) and model.feedforward is None and model.norm.kind == "post"
 
 
 def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> np.ndarray:
@@ -116,8 +112,8 @@ def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> n
     record["hard"] = math.isinf(model.beta)
     record["near"] = kernel_for(model) in NEAR_KERNELS
     record["apart"] = model.space == "rescaled" and kernel_for(model) == "products"
-    record["scalar_form"] = _is_scalar(form) and model.space != "rescaled"
-    record["scalar_value"] = _is_scalar(model.values)
+    record["scalar_form"] = is_scalar(form) and model.space != "rescaled"
+    record["scalar_value"] = is_scalar(model.values)
     record["activation"] = ACTIVATIONS["none" if model.feedforward is None else model.feedforward.activation]
     # Tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2 for the near kernels, and s_ij = <x_i, x_j> for the
     # products. At beta = 0 any tiny scale gives equal weights.

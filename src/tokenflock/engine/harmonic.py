@@ -56,7 +56,7 @@ from tokenflock.engine.step_kernels import N_PAGES
 from tokenflock.engine.sums_kernels import new_desk
 from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
-from tokenflock.model import Model, kind_at
+from tokenflock.model import Model, is_scalar, kind_at
 from tokenflock.schemes import TSIT5, Rosenbrock
 
 EPS = float(np.finfo(np.float64).eps)
@@ -214,7 +214,7 @@ class HarmonicEngine:
 
     def supports(self, model: Model, dtype: str) -> str | None:
         """The circle with any Q and K, S^2 with Q'K = c I, c >= 0; float64. Errors are absolute: see the module."""
-        scalar = bool((model.form == model.form[:, :1, :1] * np.eye(model.dim)).all())
+        scalar = is_scalar(model.form)
         reasons = (
             (dtype != "float64", f"Its errors are absolute: it needs dtype='float64', not {dtype!r}."),
             (model.space != "sphere", f"It works on the circle and on S^2, not in space={model.space!r}."),

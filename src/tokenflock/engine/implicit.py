@@ -20,7 +20,7 @@ from tokenflock.engine.cpu_terms import kernel_for, lay_out, scratch
 from tokenflock.engine.step_kernels import COLLAPSED, ON, SMALL, STOPPED
 from tokenflock.engine.walk_kernels import CLOCK, walk
 from tokenflock.geometry import Array
-from tokenflock.model import Model, visible
+from tokenflock.model import Model, is_scalar
 from tokenflock.schemes import Rosenbrock
 
 WIDE_FROM = 1000  # tokens: below, velocities are so short that a team waits more than it helps
@@ -49,19 +49,16 @@ class ImplicitStepper:
     def _lay_out(self, model: Model, x: Array) -> None:
         """The model for the kernels: the velocity's own layout, and the matrices of the Jacobian."""
         n, d = x.shape
-        terms, work = lay_out(model, n, "float64"), scratch(model, lay_out(model, n, "float64"), "float64")
+        terms = lay_out(model, n, "float64")
+        work = scratch(model, terms, "float64")
         self._x = cpu.state_of(model, x, "float64")
         pairs = cpu._sums(self._wide, "float64"), cpu._part(kernel_for(model), "float64")
         arguments = (*pairs, terms, work, self._x, types.float64, types.int64, self._x)
         self._field = (cpu._pointer(cpu._velocity_kernel(model), "float64", *arguments), *pairs, terms, work)
         self._form = np.ascontiguousarray(model.form * model.beta, dtype=np.float64)
         self._values = np.array(model.values, dtype=np.float64, order="C")
-        self._scalar = bool((self._values == self._values[:, :1, :1] * np.eye(d)).all())
-        self._rows = np.ascontiguousarray(np.stack(visible(model.mask, n)).astype(np.float64))
-        tokens, weights = np.zeros((d, 0)), np.zeros(0)
-        if model.frozen is not None:
-            tokens, weights = model.frozen.tokens.T, model.frozen.weights
-        self._frozen = np.ascontiguousarray(np.concatenate([tokens, np.log2(weights)[None]]))
+        self._scalar, self._rows, self._frozen = is_scalar(self._values), terms.rows, terms.frozen
+        tokens = self._frozen[:d]
         self._frozen_v = np.ascontiguousarray(np.concatenate([self._values @ tokens, self._form @ tokens], axis=1))
         self._causal = sees_no_later(model)
 

@@ -53,29 +53,20 @@ def solver(run: Any, h: float) -> Callable[[Array], Array | None]:
         return lambda b: lu_solve(factors, b.ravel(), check_finite=False).reshape(shape)
     from scipy.sparse.linalg import LinearOperator, gmres
 
-    sight, memory = (run._x, run._heads, run._rows, run._frozen), (run._frame, run._attention, run._kept, run._line)
     lifted, lifted_v = run._pages[2], run._pages[3]
     kernels.factorise(run._frame, c, run._n)
 
     def product(w: Array) -> Array:
         out = np.empty(shape)
-        kernels.apply(*sight, run._n, *memory, c, np.ascontiguousarray(w.reshape(shape)), out, lifted, lifted_v)
+        kernels.apply(
+            *run._sight[:4], run._n, *run._memory, c, np.ascontiguousarray(w.reshape(shape)), out, lifted, lifted_v
+        )
         return out.ravel()
 
     def lower(b: Array) -> Array:
         out = np.empty(shape)
-        kernels.solve(
-            *sight,
-            run._scalar,
-            run._n,
-            *memory,
-            c,
-            False,
-            np.ascontiguousarray(b.reshape(shape)),
-            out,
-            lifted,
-            lifted_v,
-        )
+        right = np.ascontiguousarray(b.reshape(shape))
+        kernels.solve(*run._sight, *run._memory, c, False, right, out, lifted, lifted_v)
         return out.ravel()
 
     size = int(np.prod(shape))
@@ -110,23 +101,15 @@ def walk(run: Any, goal: tuple[Any, ...]) -> int:
     clock = run._clock[()]
     budget = run.evaluations + patience
     while run.t < t_next:
-        spread = float(np.sqrt(np.max(np.sum((run._x[:, : run._n] - run._x[:, :1]) ** 2, axis=0))))
-        if stop[0] or spread <= collapse or run.evaluations >= budget:
-            return STOPPED if stop[0] else COLLAPSED if spread <= collapse else ON
+        if stop[0]:
+            return STOPPED
+        if collapse > 0.0 and loop.spread(run._x, run._d, run._n) <= collapse * collapse:
+            return COLLAPSED
+        if run.evaluations >= budget:
+            return ON
         if not run._clock["ready"]:
             loop.prepare(run._x, run._form, run._heads)
-            kernels.linearise(
-                run._x,
-                run._heads,
-                run._rows,
-                run._frozen,
-                run._scalar,
-                run._n,
-                run._frame,
-                run._attention,
-                run._kept,
-                run._line,
-            )
+            kernels.linearise(*run._sight, *run._memory)
             run._matrix = None
             run._clock["ready"] = 1
             run._clock["evaluations"] += 1
@@ -137,7 +120,7 @@ def walk(run: Any, goal: tuple[Any, ...]) -> int:
         solved = stages(run, h)
         run._clock["evaluations"] += len(run._stages)
         b, dense = run._weights
-        moved = stage.largest(np.tensordot(b, run._stages, 1)) if solved else np.inf
+        moved = loop.reach(run._stages, b, run._spare[0]) if solved else np.inf
         error = stage.largest(run._stages[-1]) / tolerance if moved <= loop.FAR else np.inf
         if error <= 1.0:
             loop.take(clock, run._x, run._frame[0], run._n, h, run._stages, b, dense, run._last)

@@ -159,7 +159,7 @@ def _own_value(value, vx, x, i, own, v, diagonal, scratch):
 
 
 @kernel
-def _block(x, head, i, first, last, frozen, scalar, v, row, fixed, pull, home, diagonal, scratch):
+def _block(x, head, i, first, last, scalar, v, row, fixed, pull, home, diagonal, scratch):
     """Add a head to J_ii, and note its f_i and E_i' V x_i. head is (value, vx, u, r, frozen_v)."""
     value, vx, u, r, frozen_v = head
     d, own = x.shape[0], row[0, i]
@@ -214,7 +214,7 @@ def linearise(x, heads, rows, frozen, scalar, n, frame, attention, kept, line):
                     attention[h * n + i, j] = row[0, j]
             head = (values[h], vx[h], u[h], r[h], frozen_v[h])
             sizes[i] += _block(
-                x, head, i, first, last, frozen, scalar, v, row, fixed, pulls[h, i], homes[h, i], diagonal, scratch
+                x, head, i, first, last, scalar, v, row, fixed, pulls[h, i], homes[h, i], diagonal, scratch
             )
 
 
@@ -250,7 +250,7 @@ def factorise(frame, c, n):
 
 
 @kernel
-def _gather(x, vx, u, h, i, first, last, skip, row, y, vy, pull, home, v, scratch, out):
+def _gather(x, vx, u, h, i, first, last, skip, row, y, vy, pull, v, scratch, out):
     """out += E_i' sum_j a_ij (V y_j + (V x_j - g_i) <u_i, y_j>) over first <= j < last, j != skip."""
     m, d = width(x), x.shape[0]
     start = first // m * m
@@ -301,7 +301,7 @@ def solve(x, heads, rows, frozen, scalar, n, frame, attention, kept, line, c, fr
     if fresh:
         factorise(frame, c, n)
     values, vx, u, _, _ = heads
-    v, pulls, homes, _, factors, _ = frame
+    v, pulls, _, _, factors, _ = frame
     row, fixed, scratch = line
     k = w.shape[1]
     for i in range(n):
@@ -314,7 +314,7 @@ def solve(x, heads, rows, frozen, scalar, n, frame, attention, kept, line, c, fr
                     row[0, j] = attention[h * n + i, j]
             else:
                 attend(x, u, h, i, first, int(rows[1, i]), frozen, row, fixed)
-            _gather(x, vx[h], u, h, i, first, i, -1, row, y, vy[h], pulls[h, i], homes[h, i], v, scratch, rest)
+            _gather(x, vx[h], u, h, i, first, i, -1, row, y, vy[h], pulls[h, i], v, scratch, rest)
         for a in range(k):
             s = 0.0
             for p in range(k):
@@ -327,7 +327,7 @@ def solve(x, heads, rows, frozen, scalar, n, frame, attention, kept, line, c, fr
 def apply(x, heads, rows, frozen, n, frame, attention, kept, line, c, w, out, y, vy):
     """out = (c - J) w with all of J."""
     values, vx, u, _, _ = heads
-    v, pulls, homes, diagonal, _, _ = frame
+    v, pulls, _, diagonal, _, _ = frame
     row, fixed, scratch = line
     k = w.shape[1]
     for i in range(n):
@@ -342,7 +342,7 @@ def apply(x, heads, rows, frozen, n, frame, attention, kept, line, c, w, out, y,
                     row[0, j] = attention[h * n + i, j]
             else:
                 attend(x, u, h, i, first, last, frozen, row, fixed)
-            _gather(x, vx[h], u, h, i, first, last, i, row, y, vy[h], pulls[h, i], homes[h, i], v, scratch, rest)
+            _gather(x, vx[h], u, h, i, first, last, i, row, y, vy[h], pulls[h, i], v, scratch, rest)
         for a in range(k):
             s = c * w[i, a] - rest[a]
             for p in range(k):

@@ -147,7 +147,7 @@ def _first_step(velocity, sums, part, terms, work, pages, clock, kind, t_stop, d
 
 
 @kernel
-def _spread(y, d, n):
+def spread(y, d, n):
     """Largest squared distance of a token from the first."""
     largest = 0.0
     for i in range(n):
@@ -249,7 +249,7 @@ def adaptive(
     _emit(pages, clock, times, frames, on_sphere, d, n, False)
     while clock.frame < times.size:
         status = ENDED if clock.t >= goal.t_stop else STOPPED if goal.stop[0] else ON
-        if status == ON and goal.collapse > 0.0 and _spread(pages[NOW], d, n) <= goal.collapse**2:
+        if status == ON and goal.collapse > 0.0 and spread(pages[NOW], d, n) <= goal.collapse**2:
             status = COLLAPSED
         if status == STOPPED:
             return status  # without the frames that wait for one more step: what is kept has the bits of a whole run

@@ -11,7 +11,7 @@ import numpy as np
 from tokenflock.engine.implicit_kernels import LOG2E
 from tokenflock.engine.pair_kernels import kernel
 from tokenflock.engine.stage_kernels import largest, mixture, place, right_side
-from tokenflock.engine.step_kernels import COLLAPSED, FULL, ON, SMALL, STOPPED
+from tokenflock.engine.step_kernels import COLLAPSED, FULL, ON, SMALL, STOPPED, spread
 
 SAFETY, SHRINK, GROW = 0.9, 0.15, 8.0
 FAR = 1.0  # a step that moves a token by more than this (tangent of the angle) is not trusted
@@ -38,18 +38,6 @@ def prepare(x, form, heads):
                     vx[h, a, i] += values[h, a, b] * x[b, i]
                     u[h, a, i] += LOG2E * form[h, b, a] * x[b, i]
                     r[h, a, i] += form[h, a, b] * x[b, i]
-
-
-@kernel
-def _spread(x, n):
-    """Largest squared distance of a token from the first."""
-    most = 0.0
-    for i in range(n):
-        square = 0.0
-        for a in range(x.shape[0]):
-            square += (x[a, i] - x[a, 0]) ** 2
-        most = max(most, square)
-    return most
 
 
 @kernel
@@ -112,7 +100,7 @@ def take(clock, x, v, n, h, stages, b, dense, last):
 
 
 @kernel
-def _reach(stages, b, shift):
+def reach(stages, b, shift):
     """How far the step would move a token."""
     for i in range(shift.shape[0]):
         for a in range(shift.shape[1]):
@@ -141,7 +129,7 @@ def walk(velocity, sums, part, terms, work, linearise, solve, form, sight, memor
     while clock.t < t_next:
         if stop[0]:
             return STOPPED
-        if collapse > 0.0 and _spread(x, n) <= collapse * collapse:
+        if collapse > 0.0 and spread(x, x.shape[0], n) <= collapse * collapse:
             return COLLAPSED
         if clock.evaluations >= budget:
             return ON
@@ -177,7 +165,7 @@ def walk(velocity, sums, part, terms, work, linearise, solve, form, sight, memor
             )
         clock.evaluations += stages.shape[0]
         error = largest(stages[stages.shape[0] - 1]) / tolerance
-        if error <= 1.0 and _reach(stages, b, spare[0]) > FAR:
+        if error <= 1.0 and reach(stages, b, spare[0]) > FAR:
             error = np.inf
         if error <= 1.0:
             take(clock, x, frame[0], n, h, stages, b, dense, last)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tokenflock import weights
 from tokenflock.analysis import clusters, spectrum
-from tokenflock.claims.causal.limits import FAMILIES, pair, to_subspace
+from tokenflock.claims.causal.limits import FAMILIES, onward, pair, to_subspace
 from tokenflock.claims.ledger import Check, Trial, claim
 from tokenflock.geometry import Array, distance, retract, tangent, to_sphere
 from tokenflock.model import Model, velocity
@@ -52,9 +52,7 @@ def settle(model: Model, x: Array, off: Callable[[Array], Array], t_end: float) 
     """
     t = 0.0
     while True:
-        stage = min(max(100.0, 9 * t), t_end - t)
-        x = simulate(model, x, stage, times=[stage], progress=False)["x"].values[-1]
-        t += stage
+        t, x = onward(model, x, t, t_end)
         worst = float(off(x).max())
         if worst < THERE:
             return True, worst, x

@@ -9,6 +9,7 @@ import numpy as np
 
 from tokenflock import theory
 from tokenflock.analysis import renyi
+from tokenflock.claims.causal.limits import onward
 from tokenflock.claims.ledger import Check, Trial, claim
 from tokenflock.geometry import Array, angle, circle, distance
 from tokenflock.model import Model, velocity
@@ -118,9 +119,7 @@ def _rest(model: Model, x: Array, t_end: float) -> Array | None:
     """Where the tokens come to rest, or None."""
     t = 0.0
     while t < t_end:
-        stage = min(max(100.0, 9 * t), t_end - t)
-        x = simulate(model, x, stage, times=[stage], rtol=1e-9, atol=1e-13, progress=False)["x"].values[-1]
-        t += stage
+        t, x = onward(model, x, t, t_end, rtol=1e-9, atol=1e-13)
         if np.linalg.norm(velocity(model, x), axis=1).max() < REST:
             return x
     return None

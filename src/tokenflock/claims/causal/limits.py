@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,12 @@ def to_subspace(x: Array, basis: Array) -> Array:
     """Geodesic distance of unit vectors to the sphere of the subspace that orthonormal columns span."""
     inside = x @ basis
     return np.arctan2(np.linalg.norm(x - inside @ basis.T, axis=-1), np.linalg.norm(inside, axis=-1))
+
+
+def onward(model: Model, x: Array, t: float, t_end: float, **options: Any) -> tuple[float, Array]:
+    """The next of the times 100, 1000, ... and t_end, and the tokens there, from x at t: a run that is looked at."""
+    stage = min(max(100.0, 9 * t), t_end - t)
+    return t + stage, simulate(model, x, stage, times=[stage], progress=False, **options)["x"].values[-1]
 
 
 @claim(

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokenflock import plot
-from tokenflock.analysis import clusters, renyi
+from tokenflock.analysis import attention, clusters, renyi
 from tokenflock.claims.causal.next import mean_and_error, panels, points, slope
 from tokenflock.claims.ledger import Check, Trial, claim
 from tokenflock.errors import unknown
 from tokenflock.geometry import Array, to_sphere
-from tokenflock.model import Model, attention
+from tokenflock.model import Model
 from tokenflock.simulation import simulate
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ INFINITY = 1e6  # where beta = inf is drawn
 
 def entropy_ratio(model: Model, x: Array) -> float:
     """Mean over tokens 2..n of the entropy of their attention over the logarithm of its length."""
-    a = attention(model, x)[0][1:]
-    h = -np.sum(a * np.log(np.where(a > 0, a, 1.0)), axis=1)
+    h = attention.entropy(attention.matrix(model, x))[1:]
     return float(np.mean(h / np.log(np.arange(2, len(x) + 1))))
 
 
