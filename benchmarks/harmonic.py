@@ -1,7 +1,6 @@
-"""The harmonic engine: its speed beside a C program on one core, its cost over n and beta, how well auto chooses.
+"""The harmonic engine: its speed beside a C program on one core, how well auto chooses. (Its cost: cost.py.)
 
     python benchmarks/harmonic.py            one velocity, beside limits/harmonic.c compiled and run in between
-    python benchmarks/harmonic.py --growth   seconds over n and over beta, with the fitted exponents
     python benchmarks/harmonic.py --fit      the constants of engine/harmonic_cost.py
     python benchmarks/harmonic.py --grid     the cost model against the clock, over a grid
     python benchmarks/harmonic.py --run      a million tokens to t = 20, with its peak memory
@@ -28,7 +27,7 @@ import numpy as np
 
 import tokenflock as flock
 from tokenflock.engine.contract import Task
-from tokenflock.engine.cpu import CpuStepper, _velocity_kernel, state_of
+from tokenflock.engine.cpu import CpuStepper, state_of, velocity_kernel
 from tokenflock.engine.cpu_terms import KINDS
 from tokenflock.engine.harmonic import HarmonicStepper, registers_for
 from tokenflock.engine.harmonic_cost import pairs_s, waves_s
@@ -70,7 +69,7 @@ def pairs(model: Model, n: int) -> Callable[[], None]:
     x = flock.uniform(n, model.dim, seed=0)
     stepper = CpuStepper(Task(model, 1.0, TSIT5, None, 1.0, 1.0, "float64", 0), x, 0, False, None)
     y = state_of(model, x, "float64")
-    out, kernel = np.zeros_like(y), _velocity_kernel(model)
+    out, kernel = np.zeros_like(y), velocity_kernel(model)
     return lambda: kernel(*stepper._pairs, stepper._terms, stepper._work, y, 0.0, KINDS["post"], out)
 
 
@@ -133,20 +132,6 @@ def speed() -> None:
             )
 
 
-def _exponent(name: str, sizes: list[float], calls: list[Callable[[], None]]) -> None:
-    seconds = [core_s(call) for call in calls]
-    told = "  ".join(f"{size:.0e}: {s:.4f} s" for size, s in zip(sizes, seconds, strict=True))
-    print(f"over {name}: {told}  exponent {np.polyfit(np.log(sizes), np.log(seconds), 1)[0]:.2f}", flush=True)
-
-
-def growth() -> None:
-    """Exponents over n and beta: 1, and on the circle 1/2."""
-    ns = [3e4, 1e5, 3e5, 1e6]
-    _exponent("n", ns, [waves(flock.Model(dim=2, beta=64.0), int(n), False)[0] for n in ns])
-    betas = [1e3, 4e3, 16e3, 64e3]
-    _exponent("beta", betas, [waves(flock.Model(dim=2, beta=b), 50_000, False)[0] for b in betas])
-
-
 MASKS = ("causal", "full", flock.Window(500), flock.Window(500, causal=False))
 
 
@@ -199,7 +184,7 @@ def whole_run() -> None:
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    jobs = {"growth": growth, "fit": fit, "grid": grid, "run": whole_run}
+    jobs = {"fit": fit, "grid": grid, "run": whole_run}
     for name in jobs:
         parser.add_argument(f"--{name}", action="store_true")
     wanted = [name for name, asked in vars(parser.parse_args()).items() if asked]

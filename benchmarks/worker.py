@@ -71,9 +71,9 @@ def evaluation(model, x, wide: bool):
 
     terms = cpu.lay_out(model, len(x), "float64")
     work, y = cpu.scratch(model, terms, "float64"), cpu.state_of(model, x, "float64")
-    out, function = np.zeros_like(y), cpu._velocity_kernel(model)
-    pointers = cpu._sums(wide, "float64"), cpu._part(cpu.kernel_for(model), "float64")
-    cpu._blas().limit(limits=1)
+    out, function = np.zeros_like(y), cpu.velocity_kernel(model)
+    pointers = cpu.sums_pointer(wide, "float64"), cpu.part_pointer(cpu.kernel_for(model), "float64")
+    cpu.blas().limit(limits=1)
     if wide:
         task = Task(model, 1.0, TSIT5, None, 1e-6, 1e-9, "float64", 0)
         stepper = cpu.CpuStepper(task, x, 0, True, None)

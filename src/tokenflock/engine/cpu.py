@@ -40,7 +40,7 @@ NEVER = 1 << 62  # a step that does not come
 
 
 @lru_cache
-def _blas() -> Any:
+def blas() -> Any:
     """The BLAS that the kernels call. It is held to one thread while they run: two thread pools would fight."""
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
@@ -63,14 +63,14 @@ class Goal(NamedTuple):
 
 
 @lru_cache
-def _part(name: str, dtype: str) -> Pointer:
+def part_pointer(name: str, dtype: str) -> Pointer:
     """A pair kernel."""
     home = leader_kernels if name.startswith("leader") else blas_kernels if name == "products" else pair_kernels
     return Pointer(getattr(home, name), part_signature(dtype))
 
 
 @lru_cache
-def _sums(wide: bool, dtype: str) -> Pointer:
+def sums_pointer(wide: bool, dtype: str) -> Pointer:
     """What runs the parts of a pair kernel: one thread, or the leader of a team."""
     return Pointer(sums_kernels.lead if wide else sums_kernels.alone, sums_signature(dtype))
 
@@ -78,7 +78,7 @@ def _sums(wide: bool, dtype: str) -> Pointer:
 _POINTERS: dict[Any, Pointer] = {}
 
 
-def _pointer(function: Any, dtype: str, *arguments: Any) -> Pointer:
+def pointer_to(function: Any, dtype: str, *arguments: Any) -> Pointer:
     """A pointer to a compiled function for the types of these arguments, which depend on nothing but the dtype."""
     key = (function, dtype)
     if key not in _POINTERS:
@@ -87,7 +87,8 @@ def _pointer(function: Any, dtype: str, *arguments: Any) -> Pointer:
     return _POINTERS[key]
 
 
-def _velocity_kernel(model: Model) -> Any:
+def velocity_kernel(model: Model) -> Any:
+    """The compiled velocity of a model: the short one where it can."""
     if model.space == "rescaled":
         return cpu_kernels.rescaled_velocity
     return cpu_kernels.plain_velocity if is_plain(model) else cpu_kernels.full_velocity
@@ -113,8 +114,8 @@ class CpuEngine:
         y = state_of(model, x, dtype, radius)
         out = np.zeros_like(y)
         kind = KINDS[kind_at(model.norm, t)]
-        pointers = _sums(False, dtype), _part(kernel_for(model), dtype)
-        _velocity_kernel(model)(*pointers, terms, work, y, t, kind, out)
+        pointers = sums_pointer(False, dtype), part_pointer(kernel_for(model), dtype)
+        velocity_kernel(model)(*pointers, terms, work, y, t, kind, out)
         return out[:d, :n].T.astype(np.float64)
 
     def begin(
@@ -162,7 +163,7 @@ class CpuStepper:
         self._key = np.uint64(key_of(task.seed, run))
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self._products = kernel_for(model) == "products"
-        self._pairs = _sums(wide, dtype), _part(kernel_for(model), dtype)
+        self._pairs = sums_pointer(wide, dtype), part_pointer(kernel_for(model), dtype)
         self.outcome: Outcome | None = None
         self._settled: Settled | None = None
         self._watch, self._waited = (0 if model.space == "rescaled" else NEVER), 8
@@ -170,11 +171,11 @@ class CpuStepper:
         shared = (*self._pairs, self._terms, self._work, page)
         if task.scheme is None:
             layer = cpu_kernels.rescaled_layer if model.space == "rescaled" else cpu_kernels.layer
-            self._step = _pointer(layer, dtype, *shared, types.float64, types.float64, types.int64)
+            self._step = pointer_to(layer, dtype, *shared, types.float64, types.float64, types.int64)
             self._table = np.zeros((0, 0))
             self._stages = np.zeros((0, *state.shape), dtype=dtype)
         else:
-            self._step = _pointer(_velocity_kernel(model), dtype, *shared, types.float64, types.int64, page)
+            self._step = pointer_to(velocity_kernel(model), dtype, *shared, types.float64, types.int64, page)
             scheme = task.scheme
             error = np.zeros_like(scheme.b) if scheme.error is None else scheme.error
             self._table = np.concatenate([scheme.a, scheme.b[None], error[None]])
@@ -256,7 +257,7 @@ class CpuStepper:
         memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
         with (
             team(task.model, self._terms, self._work, self._pairs[1]) if self._wide else nullcontext(),
-            _blas().limit(limits=1) if self._products else nullcontext(),
+            blas().limit(limits=1) if self._products else nullcontext(),
         ):
             if task.scheme is None:
                 return layers(self._step, *common, self._pages, self._clock[()], times, frames, kind, self._d, goal)

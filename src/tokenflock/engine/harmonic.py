@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from tokenflock.engine import circle_harmonics, harmonic_kernels, sphere_harmonics
 from tokenflock.engine.circle_harmonics import LOST
 from tokenflock.engine.contract import Outcome, Task
-from tokenflock.engine.cpu import CpuStepper, _velocity_kernel, state_of, team
-from tokenflock.engine.cpu import _pointer as cpu_pointer
+from tokenflock.engine.cpu import CpuStepper, pointer_to, state_of, team, velocity_kernel
 from tokenflock.engine.cpu_terms import KINDS, Work, _is_near, is_plain
 from tokenflock.engine.harmonic_kernels import BLOCKS, FLAT, TABLES
 from tokenflock.engine.harmonic_tables import (
@@ -148,13 +147,13 @@ class HarmonicStepper(CpuStepper):
             _pointer(sums, sums_signature("float64")),
             _pointer(_part_of(model), part_signature("float64")),
         )
-        self._kernel = _velocity_kernel(model)
+        self._kernel = velocity_kernel(model)
         if is_plain(model) and model.normaliser == "softmax" and model.values[0, 0, 0] and task.scheme is not None:
             self._work.share[TABLES, NUMBERS, VALUE] = model.values[0, 0, 0]
             self._kernel = harmonic_kernels.waves_velocity
             page = self._pages[0]
             shared = (*self._pairs, self._terms, self._work, page)
-            self._step = cpu_pointer(self._kernel, "float64", *shared, types.float64, types.int64, page)
+            self._step = pointer_to(self._kernel, "float64", *shared, types.float64, types.int64, page)
         self._warned = False
 
     def velocity(self, y: NDArray[Any], t: float, out: NDArray[Any]) -> None:

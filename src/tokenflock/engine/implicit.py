@@ -52,9 +52,9 @@ class ImplicitStepper:
         terms = lay_out(model, n, "float64")
         work = scratch(model, terms, "float64")
         self._x = cpu.state_of(model, x, "float64")
-        pairs = cpu._sums(self._wide, "float64"), cpu._part(kernel_for(model), "float64")
+        pairs = cpu.sums_pointer(self._wide, "float64"), cpu.part_pointer(kernel_for(model), "float64")
         arguments = (*pairs, terms, work, self._x, types.float64, types.int64, self._x)
-        self._field = (cpu._pointer(cpu._velocity_kernel(model), "float64", *arguments), *pairs, terms, work)
+        self._field = (cpu.pointer_to(cpu.velocity_kernel(model), "float64", *arguments), *pairs, terms, work)
         self._form = np.ascontiguousarray(model.form * model.beta, dtype=np.float64)
         self._values = np.array(model.values, dtype=np.float64, order="C")
         self._scalar, self._rows, self._frozen = is_scalar(self._values), terms.rows, terms.frozen
@@ -128,8 +128,8 @@ class ImplicitStepper:
         page = self._spare[0]
         more = (types.float64, types.boolean, page, page, self._pages[2], self._pages[3])
         self._algebra = (
-            cpu._pointer(home.linearise, "float64", *given),
-            cpu._pointer(home.solve, "float64", *given, *more),
+            cpu.pointer_to(home.linearise, "float64", *given),
+            cpu.pointer_to(home.solve, "float64", *given, *more),
         )
 
     def _emit(self, t: float, frame: Array) -> None:
