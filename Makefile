@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help reproduce reproduce-full test test-all bench docs clean
+.PHONY: help reproduce reproduce-full test test-all bench docs release clean
 
 help:
 	@echo "make reproduce        every claim and figure at a quick size, and out/report.html (about two minutes, and the install the first time)"
@@ -11,6 +11,7 @@ help:
 	@echo "make test-all         every test, the slow ones too"
 	@echo "make bench            tokenflock beside its peers on this machine"
 	@echo "make docs             the documentation, in docs/_build"
+	@echo "make release          the archive of the sources and the wheel, in dist/"
 	@echo "make clean            remove what these commands made"
 
 # The stamps are newer than pyproject.toml when what it asks for is installed.
@@ -48,8 +49,16 @@ test-all: .venv/.stamp
 bench: .venv/.stamp-bench
 	$(BIN)/python benchmarks/run.py
 
-docs: .venv/.stamp-docs
+# The pages show the verdicts and pictures of the quick report.
+docs: .venv/.stamp-docs reproduce
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build
+
+# The wheel is built from the archive of the sources, as a user would who has nothing else.
+release: .venv/.stamp
+	rm -rf dist && $(BIN)/python -m hatchling build -t sdist -d dist
+	mkdir dist/sources && tar -xzf dist/*.tar.gz -C dist/sources --strip-components=1
+	cd dist/sources && ../../$(BIN)/python -m hatchling build -t wheel -d ..
+	rm -rf dist/sources
 
 clean:
 	rm -rf .venv out out-full weights build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,22 +1,35 @@
-"""Sphinx settings: furo, markdown by MyST, docstrings as they stand in the source, and the claims of the ledger."""
+"""Sphinx settings: furo, markdown and notebooks by MyST, docstrings as they stand in the source, generated pages."""
 
 import re
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from generated import fill
 
 project = "tokenflock"
 author = "The tokenflock developers"
 project_copyright = author
 version = release = installed("tokenflock")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 smartquotes = False  # Q' is a transpose
+nb_execution_mode = "cache"
+nb_execution_cache_path = "_build/.cells"
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True
 
 html_theme = "furo"
 html_title = f"tokenflock {release}"
 html_show_copyright = False
+html_show_sourcelink = False
+html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -36,59 +49,25 @@ def _plain(app, what, name, obj, options, lines):
         lines.extend(["::", "", *("   " + line for line in rest), ""])
 
 
-#: the first part of a claim's name -> the key of its paper in `tokenflock.citations`
-PAPERS = {
-    "causal": "A",
-    "emergence": "B",
-    "perspective": "C",
-    "metastability": "D",
-    "meanfield": "E",
-    "normalization": "F",
-}
-HERE = "<!-- claims -->"  # where claims.md wants them
+def _pages(app, docname, source):
+    """Put in what a page asks for."""
+    source[0] = fill(source[0])
 
 
-def _text(words):
-    """Words with formulas as markdown that shows exactly them."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
+def _formula(display):
+    """Formulas become MathML, which browsers draw themselves: nothing is loaded from anywhere."""
+    from docutils.nodes import SkipNode
+    from latex2mathml.converter import convert
 
+    def visit(translator, node):
+        translator.body.append(convert(node.astext(), display=display))
+        raise SkipNode
 
-def ledger():
-    """Every claim as markdown: what it states, needs, tries, and by which rule it is judged. No experiment is run."""
-    from tokenflock import citations, claims
-
-    lines, last = [], ""
-    for name in claims.NAMES:
-        paper = name.partition("/")[0]
-        if paper != last:
-            found = citations.REFERENCES.get(PAPERS.get(paper, ""))
-            title = found.fields["title"].translate({ord(c): None for c in "{}"}) if found else paper
-            where = f", [arXiv:{found.fields['eprint']}]({found.fields['url']})" if found else ""
-            lines += [f"## {_text(paper)}", "", f"{_text(title)}{where}.", ""]
-            last = paper
-        claim = claims.find(name)
-        lines += [f"### {_text(name)}", "", f"*{_text(claim.kind)}.* {_text(claim.statement)}", ""]
-        parts = {
-            "Needs": "; ".join(claim.hypotheses),
-            "A trial": claim.trial,
-            "Measured": claim.measured,
-            "Rule": claim.rule,
-            "Correction of the print": claim.erratum,
-            "Known to fail": claim.known,
-        }
-        lines += [f"- **{word}.** {_text(said)}" for word, said in parts.items() if said]
-        sizes = ", ".join(f"`{size}={value!r}`" for size, value in claim.sizes.items())
-        lines += [f"- **Sizes.** {sizes}", "", "```text", f"tokenflock check {name}", "```", ""]
-    return "\n".join(lines)
-
-
-def _claims(app, docname, source):
-    """Put the ledger into the page that asks for it."""
-    if HERE in source[0]:
-        source[0] = source[0].replace(HERE, ledger())
+    return visit, None
 
 
 def setup(app):
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", _plain)
-    app.connect("source-read", _claims)
+    app.connect("source-read", _pages)
+    app.add_html_math_renderer("mathml", _formula("inline"), _formula("block"))

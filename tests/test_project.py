@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -111,14 +112,16 @@ def test_links_between_pages_lead_somewhere(page):
             assert ((ROOT / page).parent / target).exists(), target
 
 
-def test_the_model_page_names_every_option_and_equation():
+def test_the_pages_of_the_model_name_every_option_and_equation():
     text = read("docs/model.md")
     for cls in (flock.Model, flock.Window, flock.Alibi, flock.FeedForward, flock.Frozen, LayerNorm):
         for field in dataclasses.fields(cls):
             assert re.search(rf"\b{field.name}\b", text), f"{cls.__name__}.{field.name}"
     tags = set(re.findall(r"^\((E\d+)\)", read("src/tokenflock/model.py"), re.MULTILINE))
     assert len(tags) == 13
-    assert tags <= set(re.findall(r"\((E\d+)\)", text))
+    pages = read("docs/equations.md")
+    assert tags == set(re.findall(r"^## \((E\d+)\)", pages, re.MULTILINE))
+    assert tags == set(re.findall(r"<!-- where (E\d+) -->", pages))
 
 
 def test_the_api_page_names_every_public_name():
@@ -144,32 +147,57 @@ def test_the_architecture_lists_the_layers_of_the_test():
     assert told == [layer for line in reversed(LAYERS) if (layer := set(line.split()) & here)]
 
 
-def sphinx_settings():
-    """docs/conf.py, which needs no Sphinx."""
-    found = importlib.util.spec_from_file_location("conf", ROOT / "docs" / "conf.py")
-    conf = importlib.util.module_from_spec(found)
-    found.loader.exec_module(conf)
-    return conf
+def generated():
+    """docs/generated.py, which needs no Sphinx."""
+    found = importlib.util.spec_from_file_location("generated", ROOT / "docs" / "generated.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
 
 
 def test_the_page_of_claims_is_the_ledger():
-    conf, page = sphinx_settings(), ["before\n<!-- claims -->\nafter"]
-    conf._claims(None, "claims", page)
-    shown = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", page[0])
+    pages = generated()
+    shown = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", pages.fill("before\n<!-- claims -->\nafter"))
     for name in claims.NAMES:
         claim = claims.find(name)
         for words in (f"### {name}\n", claim.statement, *claim.hypotheses, claim.rule, claim.erratum, claim.known):
             assert words in shown, name
-    assert set(conf.PAPERS) >= {name.partition("/")[0] for name in claims.NAMES}
-    assert read("docs/claims.md").count(conf.HERE) == 1
+    assert set(pages.PAPERS) >= {name.partition("/")[0] for name in claims.NAMES}
+    assert read("docs/claims.md").count("<!-- claims -->") == 1
     assert not [name for name in claims.NAMES if claims.find(name).statement in read("docs/claims.md")]
+
+
+def test_the_gallery_holds_every_figure_and_the_verdicts_those_of_the_build(tmp_path):
+    pages = generated()
+    pages.OUT = tmp_path
+    (tmp_path / "claims").mkdir()
+    (tmp_path / "figures").mkdir()
+    found = {"verdict": "holds", "trials": 60, "tightest": {"measured": 7.8e-9}, "wall_s": 1.0}
+    (tmp_path / "claims" / "causal-theorem-4.1.json").write_text(json.dumps(found))
+    (tmp_path / "figures" / "causal-2.png").write_bytes(b"")
+    gallery = pages.fill("<!-- figures -->")
+    assert gallery.count("Not drawn") == len(figures.NAMES) - 1
+    assert all(f"tokenflock figure {name} --out" in gallery for name in figures.NAMES)
+    assert "**holds** in 60 trials; measured 7.8e-09" in pages.fill("<!-- claims -->")
+
+
+def test_every_equation_says_where_it_lives():
+    assert "`model.py`" in generated().fill("<!-- where E6 -->")
+
+
+def test_every_result_is_on_the_page_of_benchmarks():
+    page = generated().fill(read("docs/benchmarks.md"))
+    stems = {p.stem for p in (ROOT / "benchmarks" / "results").iterdir() if p.is_file()}
+    assert stems
+    assert all(f", {stem[:10]}\n" in page for stem in stems)
+    assert page.count("\n## ") == len(stems)
 
 
 @pytest.mark.parametrize(
     "words", ["<x, y> < 1", "P_x w = w*", "[[1, 1], [0, 1/2]]", "a `b` | $c$ ~ \\d", "# no heading"]
 )
 def test_formulas_are_shown_as_they_are(words):
-    shown = sphinx_settings()._text(words)
+    shown = generated().text(words)
     assert not re.search(r"(?<!\\)(?:\\\\)*[<>*_`\[\]|$~#]", shown)
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == words
 
