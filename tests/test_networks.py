@@ -1,8 +1,14 @@
 """Weights of trained networks: every format read to the bit, every damaged or hostile file refused with the reason."""
 
+import gc
+import json
 import os
 import pickle
+import sys
+import tarfile
+import types
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,9 +25,9 @@ from checkpoints import (
     torch_pickle,
     torch_zip,
 )
-from tokenflock.errors import FileError, SpecError
-from tokenflock.networks import albert, tensors
-from tolerances import close
+from tokenflock import networks
+from tokenflock.errors import FileError, MissingExtra, SpecError
+from tokenflock.networks import hub, pickles, place, tensors
 
 
 @pytest.fixture
@@ -31,7 +37,7 @@ def torch(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def no_weights_of_this_machine(monkeypatch, tmp_path):
-    monkeypatch.delenv(albert.VARIABLE, raising=False)
+    monkeypatch.delenv(networks.VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
 
 
@@ -43,6 +49,13 @@ def written(kind, made, torch):
     }[kind](made)
 
 
+def opened(data, name="weights.bin"):
+    """Tensors of bytes, by way of a file in the test's own folder."""
+    with open(name, "wb") as file:
+        file.write(data)
+    return tensors.read(name)
+
+
 FORMATS = pytest.mark.parametrize("kind", ["safetensors", "legacy", "zip"])
 
 
@@ -50,7 +63,7 @@ FORMATS = pytest.mark.parametrize("kind", ["safetensors", "legacy", "zip"])
 @pytest.mark.parametrize("dtype", ["<f8", "<f4", "<f2"])
 def test_every_format_is_read_to_the_bit(kind, dtype, torch):
     made = {**albert_tensors(dtype=dtype), "scalar": np.array(3.5, dtype), "none": np.zeros((0, 4), dtype)}
-    found = tensors.read(written(kind, made, torch), "file")
+    found = opened(written(kind, made, torch))
     assert list(found) == list(made)
     for name, array in made.items():
         assert found[name].dtype == array.dtype
@@ -61,7 +74,7 @@ def test_every_format_is_read_to_the_bit(kind, dtype, torch):
 def test_bfloat16_is_the_upper_half_of_a_float32(kind, torch):
     numbers = np.array([1.0, -2.5, 3.140625, 0.0, 1e30, -1e-30], dtype="<f4")
     bits = (numbers.view("<u4") >> 16).astype("<u2")
-    found = tensors.read(written(kind, {"b": bits}, torch), "file")["b"]
+    found = opened(written(kind, {"b": bits}, torch))["b"]
     assert_array_equal(found, (bits.astype("<u4") << 16).view("<f4"))
     assert_allclose(found, numbers, rtol=2.0**-7)  # 8 bits of mantissa, cut
 
@@ -74,7 +87,7 @@ def test_what_torch_itself_writes(new, tmp_path):
     state = torch.nn.Linear(5, 3).state_dict()
     state["half"] = torch.randn(4, 2).T.to(torch.bfloat16)
     torch.save(state, tmp_path / "x.bin", _use_new_zipfile_serialization=new)
-    found = tensors.read((tmp_path / "x.bin").read_bytes(), "x.bin")
+    found = tensors.read(tmp_path / "x.bin")
     for name, tensor in state.items():
         assert_array_equal(found[name], tensor.float().numpy())
 
@@ -100,7 +113,7 @@ def test_a_pickle_that_would_run_something_is_refused_unrun(where, torch, tmp_pa
             archive.writestr("archive/data.pkl", bad)
         data = (tmp_path / "z").read_bytes()
     with pytest.raises(FileError, match=r"asks for (posix|nt)\.system, which no dictionary of tensors needs"):
-        tensors.read(data, "weights.bin")
+        opened(data)
     assert not (tmp_path / "evil").exists()
     pickle.loads(bad)  # the same bytes, trusted, do run
     assert (tmp_path / "evil").exists()
@@ -111,15 +124,15 @@ def test_other_names_are_refused(name):
     module, function = name.split()
     data = b"\x80\x02c" + f"{module}\n{function}\n".encode() + b"."
     with pytest.raises(FileError, match=f"asks for {module}.{function}"):
-        tensors.read(data, "weights.bin")
+        opened(data)
 
 
 def test_a_pickle_cannot_change_the_functions_it_is_given():
     # (function, state) BUILD would set attributes of what find_class handed out.
     reach = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\nN}X\x08\x00\x00\x00__call__K\x01s\x86b."
     with pytest.raises(FileError, match="damaged or truncated"):
-        tensors.read(reach, "weights.bin")
-    assert callable(tensors._RebuildTensor())
+        opened(reach, "weights.bin")
+    assert callable(pickles._RebuildTensor())
 
 
 @pytest.mark.parametrize(
@@ -135,7 +148,7 @@ def test_a_tensor_stays_inside_its_storage(offset, shape, stride, torch, monkeyp
     monkeypatch.setattr(Tensor, "__init__", reaching)
     data = torch_legacy(torch, {"a": np.arange(10, dtype="<f4")})  # 12 numbers with the two before
     with pytest.raises(FileError, match=r"beyond its storage of 12 numbers|a tensor has offset -1"):
-        tensors.read(data, "weights.bin")
+        opened(data)
 
 
 @FORMATS
@@ -143,13 +156,20 @@ def test_no_truncated_file_is_read(kind, torch):
     whole = written(kind, albert_tensors(dim=6), torch)
     for size in [0, 1, 7, 8, 9, *range(10, len(whole), 97), len(whole) - 1]:
         with pytest.raises(FileError, match=r"'cut.bin' (cannot be read|holds no tensors)"):
-            tensors.read(whole[:size], "cut.bin")
+            opened(whole[:size], "cut.bin")
+
+
+def test_a_zip_that_unpacks_to_more_than_its_size_is_refused():
+    with zipfile.ZipFile("bomb.bin", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02}." + bytes(1 << 20))
+    with pytest.raises(FileError, match="unpacks to more than its own size"):
+        tensors.read("bomb.bin")
 
 
 def test_a_header_whose_length_looks_like_a_pickle_is_read():
     data = safetensors({"a": np.arange(3, dtype="<f4")}, multiple=128)
     assert data[:1] == b"\x80"
-    assert_array_equal(tensors.read(data, "file")["a"], np.arange(3))
+    assert_array_equal(opened(data)["a"], np.arange(3))
 
 
 def test_headers_that_lie_are_refused():
@@ -163,129 +183,325 @@ def test_headers_that_lie_are_refused():
         (b"{", b"[", "neither a safetensors file nor one of torch.save"),
     ]:
         with pytest.raises(FileError, match=said):
-            tensors.read(good.replace(old, new, 1), "lies.safetensors")
+            opened(good.replace(old, new, 1), "lies.safetensors")
     with pytest.raises(FileError, match="holds no tensors"):
-        tensors.read(safetensors({}), "empty.safetensors")
+        opened(safetensors({}), "empty.safetensors")
     with pytest.raises(FileError, match=r"a pickle, but not one of torch.save"):
-        tensors.read(pickle.dumps(17, 2), "seventeen.bin")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# ALBERT
+        opened(pickle.dumps(17, 2), "seventeen.bin")
 
 
 @FORMATS
-def test_heads_are_slices_of_the_matrices_of_the_network(kind, torch, tmp_path):
-    """Oracle: feed a vector through value and dense as the network does, with all heads but one silenced."""
+def test_one_tensor_is_read_at_a_time(kind, torch, monkeypatch):
+    """Names and shapes cost no numbers; a tensor asked for costs its own."""
+    made = albert_tensors(dim=6)
+    seen = []
+    for module in (tensors, pickles):
+        original = module.as_numbers
+        monkeypatch.setattr(module, "as_numbers", lambda raw, kind, f=original: seen.append(len(raw)) or f(raw, kind))
+    found = opened(written(kind, made, torch))
+    assert {name: found.shape(name) for name in found} == {name: array.shape for name, array in made.items()}
+    assert not seen
+    found[f"{PREFIX}.query.weight"]
+    extra = 0 if kind == "safetensors" else 2  # what the writer puts before, to see that offsets count
+    assert seen == [4 * (36 + extra)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# shards
+
+
+def sharded(folder, made, count=3, suffix="safetensors", write=safetensors):
+    stem = "model" if suffix == "safetensors" else "pytorch_model"
+    names = list(made)
+    files = {name: f"{stem}-{1 + k % count:05d}-of-{count:05d}.{suffix}" for k, name in enumerate(names)}
+    folder = albert_folder(folder, made, file="unused")
+    (folder / "unused").unlink()
+    for file in set(files.values()):
+        (folder / file).write_bytes(write({name: made[name] for name in names if files[name] == file}))
+    index = folder / f"{stem}.{suffix}.index.json"
+    index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": files}))
+    return folder, index
+
+
+@pytest.mark.parametrize("suffix", ["safetensors", "bin"])
+def test_a_model_cut_into_shards_is_the_same_model(suffix, torch, tmp_path):
     made = albert_tensors()
-    file = "model.safetensors" if kind == "safetensors" else "pytorch_model.bin"
-    folder = albert_folder(tmp_path / "model", file=file, data=written(kind, made, torch))
-    value, dense = (made[f"{PREFIX}.{name}.weight"].astype(float) for name in ("value", "dense"))
-    heads = albert.value_heads(folder)
-    assert [(o.shape, v.shape) for o, v in heads] == [((12, 4), (4, 12))] * 3
-    x = np.random.default_rng(1).standard_normal(12)
-    for h, (output, read) in enumerate(heads):
-        inner = value @ x
-        inner[[k for k in range(12) if k // 4 != h]] = 0.0
-        assert_allclose(output @ (read @ x), dense @ inner, **close("float64", 12, amplification=8))
+    whole = networks.read(albert_folder(tmp_path / "whole", made))
+    write = safetensors if suffix == "safetensors" else (lambda t: torch_zip(torch, t))
+    cut, _ = sharded(tmp_path / "cut", made, suffix=suffix, write=write)
+    found = networks.read(cut)
+    for name in ("query", "key", "value", "output"):
+        assert_array_equal(getattr(found.layer(0, False), name), getattr(whole.layer(0, False), name))
+    assert len(found.digest) == 64
+    before = found.digest
+    first = sorted(cut.glob(f"*.{suffix}"))[0]
+    first.write_bytes(first.read_bytes().replace(b"F32", b"F32 ") if suffix == "bin" else first.read_bytes() + b"x")
+    assert (networks.read(cut).digest == before) == (suffix == "bin"), "every shard counts"
 
 
-def test_eigenvalues_are_those_of_the_large_matrix_without_its_zeros(tmp_path):
-    for output, value in albert.value_heads(albert_folder(tmp_path / "model")):
-        small, large = albert.eigenvalues(output, value), np.linalg.eigvals(output @ value)
-        large = large[np.argsort(-np.abs(large))]
-        assert np.abs(large[4:]).max() < 1e-10 < np.abs(large[:4]).min()
-        for lam in small:
-            assert np.abs(large[:4] - lam).min() < 1e-10
-        assert (np.diff(small.real) <= 0).all()
-        assert np.all(small[:-1].imag[np.diff(small.real) == 0] > 0), "of a pair the upper one first"
+def test_shards_that_are_not_there_or_lie_elsewhere_are_named(tmp_path):
+    folder, index = sharded(tmp_path / "model", albert_tensors())
+    text = index.read_text()
+    (folder / "model-00002-of-00003.safetensors").unlink()
+    with pytest.raises(FileError, match=r"names shards that are not there: model-00002-of-00003.safetensors"):
+        networks.read(folder)
+    index.write_text(text.replace("model-00002-of-00003", "model-00001-of-00003"))
+    with pytest.raises(FileError, match=r"says that .* is in model-00001-of-00003.safetensors, which does not hold it"):
+        networks.read(folder)
+    index.write_text(text.replace("model-00002", "../model-00002"))
+    with pytest.raises(FileError, match="should name files beside it"):
+        networks.read(folder)
+    for broken in ("{", "[]", '{"weight_map": 3}', '{"weight_map": {}}'):
+        index.write_text(broken)
+        with pytest.raises(FileError, match=r"is not an index of shards|should name files beside it"):
+            networks.read(folder)
 
 
-def test_the_initial_network_has_the_size_and_spread_of_the_config():
-    model = albert.initial(dim=256, n_heads=8, scale=0.02, seed=3)
-    assert (model.n_heads, model.dim, model.outputs.shape) == (8, 256, (8, 256, 32))
-    for weights in (model.values, model.outputs):
-        assert abs(weights.std() / 0.02 - 1) < 5 / np.sqrt(2 * weights.size)
-    assert_array_equal(model.values, albert.initial(256, 8, 0.02, 3).values)
-    with pytest.raises(SpecError, match="a divisor of dim = 10"):
-        albert.initial(10, 3)
+# ---------------------------------------------------------------------------------------------------------------------
+# places
 
 
-def test_wheels_and_folders_of_one_model_are_found(tmp_path, monkeypatch):
-    folder = albert_folder(tmp_path / "albert-tiny")
-    wheel = tmp_path / "weights" / "tiny-1.0-py3-none-any.whl"
-    wheel.parent.mkdir()
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.write(folder / "config.json", "tiny/models/a/config.json")
-        archive.write(folder / "model.safetensors", "tiny/models/a/model.safetensors")
+def wheel_of(path, **folders):
+    """An archive that holds models under tiny/models/."""
+    path.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, folder in folders.items():
+            for file in ("config.json", "model.safetensors"):
+                archive.write(folder / file, f"tiny/models/{name}/{file}")
         archive.writestr("tiny/package.json", "{}")
-    want = albert.read(folder)
+    return path
+
+
+def tgz_of(path, folder):
+    with tarfile.open(path, "w:gz") as archive:
+        for file in ("config.json", "model.safetensors"):
+            archive.add(folder / file, f"package/model/{file}")
+    return path
+
+
+def test_wheels_packages_and_folders_of_one_model_are_found(tmp_path, monkeypatch):
+    folder = albert_folder(tmp_path / "albert-tiny")
+    wheel = wheel_of(tmp_path / "weights" / "tiny-1.0-py3-none-any.whl", a=folder)
+    tgz = tgz_of(tmp_path / "tiny-1.0.tgz", folder)
+    want = networks.read(folder)
     assert want.name == "albert-tiny"
-    for place in (wheel, wheel.parent, folder / "model.safetensors", str(folder)):
-        found = albert.read(place)
-        assert_array_equal(found.values, want.values)
+    for where in (wheel, wheel.parent, wheel / "a", tgz, folder / "model.safetensors", folder / "config.json"):
+        found = networks.read(where)
+        assert_array_equal(found.layer(0, False).value, want.layer(0, False).value)
         assert found.digest == want.digest
         assert str(tmp_path) not in found.name
-    assert albert.find() == albert.find("weights")  # beside the current directory
-    monkeypatch.setenv(albert.VARIABLE, str(folder))
-    assert albert.find() == folder
-    assert albert.find(wheel) == wheel, "what is given comes first"
+    assert networks.find() == networks.find("weights")  # beside the current directory
+    monkeypatch.setenv(networks.VARIABLE, str(folder))
+    assert networks.find() == folder
+    assert networks.find(wheel) == wheel, "what is given comes first"
+
+
+def test_what_was_unpacked_is_removed_with_the_network(tmp_path):
+    network = networks.read(wheel_of(tmp_path / "w" / "tiny.whl", a=albert_folder(tmp_path / "m")))
+    folder = network.folder
+    assert (folder / "config.json").is_file()
+    layer = network.layer(0, False)
+    del network
+    gc.collect()
+    assert not folder.exists()
+    assert np.isfinite(layer.value).all(), "arrays outlive their file"
+
+
+def test_of_several_models_one_is_named_or_known_by_its_family(tmp_path):
+    folder = albert_folder(tmp_path / "a")
+    other = albert_folder(tmp_path / "b", model_type="bert")
+    wheel = wheel_of(tmp_path / "weights" / "two.whl", one=folder, two=other)
+    with pytest.raises(FileError, match=r"holds: one, two. Say which, for example two.whl/one"):
+        networks.read(wheel)
+    assert networks.read(wheel / "one").name == "two.whl/one"
+    with pytest.raises(FileError, match=r"holds no model 'three'. It holds: one, two"):
+        networks.read(wheel / "three")
+    tgz_of(tmp_path / "weights" / "c.tgz", other)
+    with pytest.raises(FileError, match=r"should hold one model and holds: c.tgz, two.whl.*Say which"):
+        networks.read(wheel.parent)
+    found = networks.read(networks.find(wheel.parent, "albert"), family="albert")
+    assert found.digest == networks.read(folder).digest
+    with pytest.raises(FileError, match=r"holds a model of type 'albert'. Wanted: 'bert'"):
+        networks.read(folder, family="bert")
 
 
 def test_without_weights_the_error_says_what_to_fetch(monkeypatch):
     with pytest.raises(
         FileError, match=r"at 'weights' \(TOKENFLOCK_WEIGHTS is not set\).*pip download --no-deps rxnmap"
     ):
-        albert.find()
-    monkeypatch.setenv(albert.VARIABLE, "nowhere")
+        networks.find()
+    monkeypatch.setenv(networks.VARIABLE, "nowhere")
     with pytest.raises(FileError, match=r"at 'nowhere' \(from TOKENFLOCK_WEIGHTS\)"):
-        albert.find()
-    with pytest.raises(FileError, match=r"at 'here' \(as given\)"):
-        albert.read("here")
+        networks.find()
+    assert networks.find("owner/name") == Path("owner/name"), "a name on the hub"
+    for absent in ("here.gguf", "not/a/place", "/gone.safetensors/x"):
+        with pytest.raises(FileError, match=r"\(as given\)"):
+            networks.find(absent)
+    with pytest.raises(FileError, match=r"at 'no/such/folder' \(as given\)"):
+        networks.read("no/such/folder")
 
 
 def test_models_that_cannot_be_used_are_named(tmp_path):
     def refused(match, name="model", **how):
         with pytest.raises(FileError, match=match):
-            albert.read(albert_folder(tmp_path / name, **how))
+            networks.read(albert_folder(tmp_path / name, **how)).layer(0, False)
 
-    refused("a model of type 'bert'. Known: 'albert'", model_type="bert")
+    refused(
+        r"a model of type 'mamba', which is not supported; it has albert.*Supported: albert, bert, electra, roberta",
+        model_type="mamba",
+    )
+    refused(r"has model_type 'gpt2' in its config.json, but none of that type's tensors", model_type="gpt2")
     refused("num_attention_heads = 'many'", n_heads="many")
-    refused(r"should be square, for 5 equal heads", n_heads=5)
-    refused("it is not an ALBERT model", tensors={"a": np.zeros(3, "<f4")})
+    refused("layer_norm_eps = 'x' in its config.json. Allowed: a number >= 0, below 1", layer_norm_eps="x")
+    refused("num_hidden_layers = 0 in its config.json. Allowed: an integer >= 1", num_hidden_layers=0)
+    refused(r"5 heads and 5 groups of keys do not divide hidden size 12", n_heads=5)
+    refused(r"has shape \(12, 12\) where \(16, 16\) belongs", hidden_size=16, n_heads=4)
+    refused(r"but none of that type's tensors; it has a", tensors={"a": np.zeros(3, "<f4")})
     half = albert_tensors()
     del half[f"{PREFIX}.dense.weight"]
-    refused(r"value \(12, 12\) and dense None", tensors=half)
+    refused(r"there is no tensor 'albert.*dense.weight', as in every 'albert' network; there are albert", tensors=half)
     sick = albert_tensors()
     sick[f"{PREFIX}.value.weight"][2, 3] = np.nan
-    refused("nan or inf", tensors=sick)
+    refused("value.weight' holds nan or inf", tensors=sick)
     folder = albert_folder(tmp_path / "two")
-    with pytest.raises(SpecError, match=r"layer = 1 cannot be used. Allowed: 0 to 0"):
-        albert.read(folder, layer=1)
-    (folder / "config.json").write_text("{")
-    with pytest.raises(FileError, match=r"config.json of .* is not JSON"):
-        albert.read(folder)
+    network = networks.read(folder)
+    for wrong in (4, -1, 1.5, True):
+        with pytest.raises(SpecError, match=r"layer = .* cannot be used"):
+            network.layer(wrong)
+    with pytest.raises(FileError, match=r"no tensor 'albert.*ffn.weight'"):
+        network.layer(0)
+    with pytest.raises(SpecError, match=r"dtype = 'float16' cannot be used. Allowed: float32 or float64"):
+        networks.read(folder, dtype="float16")
+    for broken in ("{", "[1]"):
+        (folder / "config.json").write_text(broken)
+        with pytest.raises(FileError, match=r"config.json of .* is not JSON"):
+            networks.read(folder)
     (folder / "config.json").unlink()
     with pytest.raises(FileError, match=r"has no config.json beside it"):
-        albert.read(folder / "model.safetensors")
+        networks.read(folder / "model.safetensors")
+
+
+def test_an_old_config_without_a_type_is_known_by_its_tensors(tmp_path):
+    folder = albert_folder(tmp_path / "old", model_type=None)
+    assert networks.read(folder).family == "albert"
 
 
 def test_places_with_no_model_or_several_are_named(tmp_path):
-    place = tmp_path / "models"
-    place.mkdir()
+    where = tmp_path / "models"
+    where.mkdir()
     with pytest.raises(FileError, match="should hold one model and holds: nothing of the kind"):
-        albert.read(place)
-    albert_folder(place / "a")
-    albert_folder(place / "b")
+        networks.read(where)
+    albert_folder(where / "a")
+    albert_folder(where / "b")
     with pytest.raises(FileError, match="holds: a, b"):
-        albert.read(place)
-    (place / "a" / "model.safetensors").unlink()
-    with pytest.raises(FileError, match=r"no weights. Wanted beside it: model.safetensors or pytorch_model.bin"):
-        albert.read(place / "a")
-    (tmp_path / "not.zip").write_bytes(b"PK\x03\x04 and no more")
-    with pytest.raises(FileError, match="cannot be read as a wheel or zip"):
-        albert.read(tmp_path / "not.zip")
+        networks.read(where)
+    (where / "a" / "model.safetensors").unlink()
+    with pytest.raises(FileError, match=r"no weights. Wanted beside it: model.safetensors or model.safetensors.index"):
+        networks.read(where / "a")
+    for name in ("not.zip", "not.tgz"):
+        (tmp_path / name).write_bytes(b"PK\x03\x04 and no more")
+        with pytest.raises(FileError, match=r"cannot be read"):
+            networks.read(tmp_path / name)
     with zipfile.ZipFile(tmp_path / "empty.whl", "w") as archive:
         archive.writestr("a.txt", "")
     with pytest.raises(FileError, match="should hold one model and holds: none"):
-        albert.read(tmp_path / "empty.whl")
+        networks.read(tmp_path / "empty.whl")
+
+
+def test_an_archive_cannot_write_elsewhere_and_its_place_is_what_errors_name(tmp_path):
+    with zipfile.ZipFile(tmp_path / "up.whl", "w") as archive:
+        archive.writestr("../../config.json", '{"model_type": "albert"}')
+        archive.writestr("../../model.safetensors", b"not one")
+    with pytest.raises(FileError, match=r"up.whl.* cannot be read: it is truncated") as caught:
+        networks.read(tmp_path / "up.whl")
+    assert "tokenflock-" not in str(caught.value)
+    assert not (tmp_path.parent.parent / "config.json").exists()
+
+
+def test_an_archive_larger_than_the_disk_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    wheel = wheel_of(tmp_path / "w" / "tiny.whl", a=albert_folder(tmp_path / "m"))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: types.SimpleNamespace(free=10))
+    with pytest.raises(FileError, match=r"tiny.whl' unpacks to 0.0 GB, and the folder for temporary .* Set TMPDIR"):
+        networks.read(wheel)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# the hub
+
+
+class FakeHub(types.ModuleType):
+    """Stands for huggingface_hub: a list of files, a folder to hand out, or an error."""
+
+    def __init__(self, folder, files, error=None, cached=None):
+        super().__init__("huggingface_hub")
+        self.folder, self.files, self.error, self.cached, self.asked = folder, files, error, cached, []
+        self.errors = types.ModuleType("huggingface_hub.errors")
+        names = {"HfHubHTTPError": OSError, "LocalEntryNotFoundError": FileNotFoundError}
+        for name, kind in {**names, "RepositoryNotFoundError": OSError}.items():
+            setattr(self.errors, name, type(name, (kind,), {}))
+
+    def list_repo_files(self, name, revision=None):
+        if self.error:
+            raise getattr(self.errors, self.error)("no")
+        return self.files
+
+    def snapshot_download(self, name, revision=None, allow_patterns=None, local_files_only=False):
+        if local_files_only:
+            if not self.cached:
+                raise self.errors.LocalEntryNotFoundError("no")
+            return str(self.cached)
+        self.asked.append((name, revision, allow_patterns))
+        return str(self.folder)
+
+
+@pytest.fixture
+def fake_hub(monkeypatch):
+    def install(*given, **how):
+        fake = FakeHub(*given, **how)
+        monkeypatch.setitem(sys.modules, "huggingface_hub", fake)
+        monkeypatch.setitem(sys.modules, "huggingface_hub.errors", fake.errors)
+        return fake
+
+    return install
+
+
+def test_a_name_of_the_hub_fetches_what_is_needed_and_no_more(tmp_path, fake_hub):
+    folder = albert_folder(tmp_path / "snapshot")
+    fake = fake_hub(folder, ["config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5"])
+    network = networks.read("owner/albert-tiny@v2")
+    assert network.name == "owner/albert-tiny@v2"
+    name, revision, patterns = fake.asked[0]
+    assert (name, revision) == ("owner/albert-tiny", "v2")
+    assert "model.safetensors" in patterns
+    assert not any(p.startswith(("pytorch", "tf_", "*.bin")) or p == "*" for p in patterns)
+    fake = fake_hub(folder, ["config.json", "pytorch_model.bin.index.json"])
+    networks.read("albert-tiny")
+    assert {"pytorch_model.bin.index.json", "pytorch_model-*.bin"} <= set(fake.asked[0][2])
+
+
+def test_the_hub_without_network_model_or_package(tmp_path, fake_hub, monkeypatch):
+    folder = albert_folder(tmp_path / "snapshot")
+    fake_hub(folder, [], error="HfHubHTTPError")
+    with pytest.raises(FileError, match=r"'albert-x' is no file or folder here, and the hub cannot be reached"):
+        networks.read("albert-x")
+    fake_hub(folder, [], error="HfHubHTTPError", cached=folder)
+    assert networks.read("albert-x").family == "albert", "what was fetched before is enough"
+    fake_hub(folder, [], error="HfHubHTTPError", cached=tmp_path)  # nothing whole in there
+    with pytest.raises(FileError, match="the hub cannot be reached"):
+        networks.read("albert-x")
+    fake_hub(folder, [], error="RepositoryNotFoundError")
+    with pytest.raises(FileError, match=r"no model of the hub. Check its spelling"):
+        networks.read("albert-x")
+    fake_hub(folder, ["README.md"])
+    with pytest.raises(FileError, match=r"on the hub has no config.json or no weights"):
+        networks.read("albert-x")
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtra, match=r"needs huggingface_hub. Install it with: pip install 'tokenflock\[hid"):
+        networks.read("albert-x")
+    (tmp_path / "models").mkdir()
+    for typo in ("models/albert", "albert.gguf", "../albert"):
+        with pytest.raises(FileError, match=r"no weights at .*\(as given\)"):
+            networks.read(typo)
+    assert not hub.is_name("/tmp/model")
+    assert not hub.is_name("../model")
+    assert place.FOLDER == "weights"

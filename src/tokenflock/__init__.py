@@ -31,10 +31,14 @@ _HOME = {
     **dict.fromkeys(("figure",), "tokenflock.figures"),
     **dict.fromkeys(("check",), "tokenflock.claims"),
     **dict.fromkeys(("diagnose",), "tokenflock.diagnosis"),
+    **dict.fromkeys(("sweep",), "tokenflock.sweeps"),
+    **dict.fromkeys(("study",), "tokenflock.studies"),
+    **dict.fromkeys(("Flow", "Schedule", "gradient"), "tokenflock.flow"),
+    **dict.fromkeys(("view",), "tokenflock.explorer.widget"),
 }
 _MODULES = (
-    *("analysis", "claims", "dendrogram", "errors", "geometry"),
-    *("schemes", "start", "theory", "trajectory", "weights"),
+    *("analysis", "claims", "dendrogram", "errors", "geometry", "networks", "schemes", "start"),
+    *("studies", "sweeps", "theory", "trajectory", "transformer", "weights"),
 )
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.engine.contract import Engine, Outcome, Stepper, Task
+from tokenflock.engine.contract import Batch, Engine, Outcome, Stepper, Task
 from tokenflock.engine.machine import threads
 from tokenflock.geometry import Array
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
 WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
+LAUNCH_S = 1e-3  # about what an evaluation of a batch takes, however small: a device is given many small commands
 CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
 BAR_AFTER_S = 2.0
 LONG = 1e4  # progress is told in log time from this t_end on
@@ -70,7 +71,9 @@ class Runner:
         beside = cores if runs >= cores else 1
         wide = beside == 1 and cores > 1 and self._pairs(n) >= WIDE_FROM
         try:
-            if beside == 1:
+            if hasattr(self.engine, "begin_all"):
+                self._together(self.engine, records, starts, space)
+            elif beside == 1:
                 for r in range(runs):
                     self._one(records[r], starts[r], r, wide)
             else:
@@ -148,13 +151,66 @@ class Runner:
                 record.outcome = stepper.outcome or Outcome.INTERRUPTED
                 return
             if stepper.outcome is Outcome.COLLAPSED:
-                for k in range(record.filled, total):
-                    frame = frames[size - 1 : size]
-                    if record.frames is not None:
-                        record.frames[k] = frame[0]
-                    self._reduce(record, frame, k)
-                record.filled = total
+                self._repeat(record, frames[size - 1 : size])
         record.outcome = Outcome.COLLAPSED if stepper.outcome is Outcome.COLLAPSED else Outcome.DONE
+
+    def _together(self, engine: Any, records: list[Record], starts: Array, space: Array | None) -> None:
+        """All runs at once, on an engine that takes ensembles, in parts that fit into its memory."""
+        for first, last in engine.parts(self.task, *starts.shape[:2]):
+            if self.stop[0]:
+                for record in records[first:last]:
+                    self._fill_missing(record)
+                continue
+            part, ours = slice(first, last), records[first:last]
+            batch = engine.begin_all(self.task, starts[part], first, self.stop)
+            try:
+                self._follow(batch, ours, starts[part], None if space is None else space[part], first)
+            except KeyboardInterrupt:
+                self.stop[0] = 1
+                raise
+            finally:
+                for r, record in enumerate(ours):
+                    record.t, record.steps = float(batch.t[r]), int(batch.steps[r])
+                    record.rejected, record.evaluations = int(batch.rejected[r]), int(batch.evaluations[r])
+                    whole = Outcome.DONE if record.filled == len(self.times) else Outcome.INTERRUPTED
+                    record.outcome = batch.outcomes[r] or whole
+                    self._fill_missing(record)
+                    if not self.stop[0]:
+                        self.progress.finish(first + r)
+
+    def _follow(self, batch: Batch, records: list[Record], starts: Array, space: Array | None, first: int) -> None:
+        """Advance a batch to the end of all its runs, filling their records on the way."""
+        runs, n, d = starts.shape
+        total, columns = len(self.times), d + self.task.model.has_radius
+        frames_bytes = runs * n * columns * np.dtype(self.task.dtype).itemsize
+        chunk = total if space is not None else max(1, min(total, CHUNK_BYTES // frames_bytes))
+        buffer = np.empty((runs, chunk, n, columns), dtype=self.task.dtype) if space is None else space
+        evaluation_s = LAUNCH_S + self.engine.pair_s * runs * self._pairs(n) * (1 + d / 8)
+        patience = max(1, int(PATIENCE_S / evaluation_s))
+        for begin in range(0, total, chunk):
+            times = self.times[begin : begin + chunk]
+            frames, filled = buffer[:, : len(times)], np.zeros(runs, dtype=np.int64)
+            while any(o is None and f < len(times) for o, f in zip(batch.outcomes, filled, strict=True)):
+                before = filled.copy()
+                try:
+                    batch.advance(times, frames, filled, patience)
+                finally:  # what is there is kept, whoever ends it
+                    for r in map(int, np.flatnonzero(filled > before)):
+                        self._reduce(records[r], frames[r, before[r] : filled[r]], begin + int(before[r]))
+                        records[r].filled = begin + int(filled[r])
+                for r, t in enumerate(batch.t):
+                    self.progress.show(first + r, float(t))
+            for r, record in enumerate(records):
+                if batch.outcomes[r] is Outcome.COLLAPSED and record.filled == begin + len(times):
+                    self._repeat(record, frames[r, len(times) - 1 :])
+
+    def _repeat(self, record: Record, frame: Array) -> None:
+        """The last frame (1, n, m) of a run that has collapsed, for every later time."""
+        for k in range(record.filled, len(self.times)):
+            if record.frames is not None:
+                record.frames[k] = frame[0]
+            self._reduce(record, frame, k)
+        record.filled = len(self.times)
 
     def _reduce(self, record: Record, frames: Array, first: int) -> None:
         d = self.task.model.dim

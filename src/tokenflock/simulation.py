@@ -23,7 +23,7 @@ from tokenflock.geometry import Array, retract
 from tokenflock.model import Model
 from tokenflock.runner import Record, Runner
 from tokenflock.schemes import NAMES, Rosenbrock, scheme_named
-from tokenflock.trajectory import AXIS, RUN, SCHEMA, TIME, TOKEN, boolean_from, describe, model_of
+from tokenflock.trajectory import AXIS, RUN, SCHEMA, TIME, TOKEN, attach, boolean_from, describe, model_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -80,6 +80,7 @@ def simulate(
       `positions=False`.
     - `engine`: "auto", "cpu", "reference", or "harmonic": time linear in n on the circle and on S^2, with absolute
       errors (`run.attrs["velocity_error"]`); auto takes it for thousands of tokens where it is faster and t_end <= 1e4.
+      "gpu": an ensemble as one batch on a CUDA device, or with torch on the CPU (`run.attrs["device"]`).
     - `dtype`: "float64" or "float32".
     - `seed`: of the noise. The same seed gives the same bits on any number of threads (TOKENFLOCK_THREADS).
     - `progress`: True, False, or a function of the fraction done; on a terminal a bar appears after 2 seconds.
@@ -92,7 +93,7 @@ def simulate(
     if endless:
         ending.check(times, scheme, dt, no_implicit(model, dtype))
         t_end, scheme = ending.LAST, "rosenbrock"
-    wanted, task = _task(model, t_end, None if endless else times, scheme, rtol, atol, dt, dtype, seed)
+    wanted, task = task_of(model, t_end, None if endless else times, scheme, rtol, atol, dt, dtype, seed)
     if not isinstance(positions, bool | np.bool_):
         raise bad("positions", positions, "True or False")
     reducers = dict(reduce or {})
@@ -112,11 +113,16 @@ def simulate(
         records, frames = run(task, wanted, progress)
     wall = clock.perf_counter() - began
     data = _dataset(task, wanted, records, frames, x, wall, chosen.name)
-    if hasattr(chosen, "velocity_error"):  # its sums have absolute errors: say how large
-        data.attrs["velocity_error"] = chosen.velocity_error
+    data.attrs.update(_told_by(chosen))
     if throw:
         _raise_if_failed(records, task)
     return data
+
+
+def _told_by(engine: Any) -> dict[str, Any]:
+    """What an engine says of its runs: where they ran, and how large its errors are where they are absolute."""
+    errors = {"velocity_error": engine.velocity_error} if hasattr(engine, "velocity_error") else {}
+    return errors | getattr(engine, "details", {})
 
 
 def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
@@ -192,7 +198,7 @@ def _positive(name: str, value: Any) -> float:
     return number
 
 
-def _task(
+def task_of(
     model: Model, t_end: Any, times: Any, name: str, rtol: Any, atol: Any, dt: Any, dtype: str, seed: Any
 ) -> tuple[Array, Task]:
     """Everything that can be checked before any work."""
@@ -299,6 +305,7 @@ def _dataset(
 ) -> xr.Dataset:
     import xarray as xr
 
+    attach()
     single = start.ndim == 2
     lead: tuple[str, ...] = () if single else (RUN,)
     kept = records[0].filled if single else len(times)

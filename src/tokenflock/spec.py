@@ -61,18 +61,30 @@ def read(path: Path) -> tuple[Model, Array, dict[str, Any]]:
     """A run.toml as what flock.simulate takes: the model, the start, and the keywords."""
     if path.suffix in (".zarr", ".nc"):
         raise FileError(f"{str(path)!r} is a saved run, not a run.toml. Repeat it with --again {path}")
+    return build(parse(path, "simulate"), path.parent)
+
+
+def parse(path: Path, verb: str) -> dict[str, Any]:
+    """A TOML file as it stands. verb: the command whose --help shows such a file."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileError(f"{str(path)!r} cannot be read: {error.strerror}. Give the name of a run.toml.") from error
+        advice = f"Give the name of a {'run' if verb == 'simulate' else verb}.toml."
+        raise FileError(f"{str(path)!r} cannot be read: {error.strerror}. {advice}") from error
     except ValueError as error:  # not TOML, or not even text
-        raise SpecError(f"{str(path)!r} is not valid TOML: {error}. `tokenflock simulate --help` shows one.") from error
-    return build(raw, path.parent)
+        raise SpecError(f"{str(path)!r} is not valid TOML: {error}. `tokenflock {verb} --help` shows one.") from error
 
 
 def build(raw: Mapping[str, Any], folder: Path = Path()) -> tuple[Model, Array, dict[str, Any]]:
     """The model, the start and the keywords of simulate; unknown keys are refused. folder: where files are."""
-    _known("section", raw, SECTIONS)
+    check(raw)
+    model = model_of(raw["model"], folder)
+    return model, start_of(raw["start"], model.dim, folder), keywords_of(raw["simulate"])
+
+
+def check(raw: Mapping[str, Any]) -> None:
+    """Whether the sections are all there, with numbers and names where these belong."""
+    known("section", raw, SECTIONS)
     for name in SECTIONS:
         if not isinstance(raw.get(name), Mapping):
             raise SpecError(f"the section [{name}] is missing. A run needs {', '.join(f'[{s}]' for s in SECTIONS)}.")
@@ -80,35 +92,43 @@ def build(raw: Mapping[str, Any], folder: Path = Path()) -> tuple[Model, Array, 
             wanted, words = (int | float, "a number") if key in NUMBERS else (str, "a name in quotes")
             if isinstance(raw[name][key], bool) or not isinstance(raw[name][key], wanted):
                 raise bad(f"[{name}] {key}", raw[name][key], words)
-    model = _model(raw["model"], folder)
-    return model, _start(raw["start"], model.dim, folder), _keywords(raw["simulate"])
 
 
-def _known(kind: str, given: Iterable[str], known: Iterable[str]) -> None:
-    names = list(known)
+def known(kind: str, given: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse the first key that is not one of the names."""
+    names = list(names)
     for key in given:
         if key not in names:
             raise unknown(kind, key, names)
 
 
-def _call(what: str, function: Callable[..., Any], given: Mapping[str, Any], **filled: Any) -> Any:
-    """function(**given), each keyword checked by name. filled: what the function is told from elsewhere."""
+def bound(what: str, function: Callable[..., Any], given: Mapping[str, Any], **filled: Any) -> Callable[..., Any]:
+    """function with these keywords, each checked by name. filled: what the function is told from elsewhere."""
     parameters = inspect.signature(function).parameters
     takes = [p for p in parameters if p not in filled]
-    _known(f"key of {what}", given, takes)
+    known(f"key of {what}", given, takes)
     arguments = {name: value for name, value in filled.items() if name in parameters} | dict(given)
     absent = [n for n, p in parameters.items() if p.default is p.empty and n not in arguments]
     if absent:
         raise SpecError(f"{what} lacks {' and '.join(absent)}. It takes: {', '.join(takes)}.")
-    try:
-        return function(**arguments)
-    except TokenflockError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise bad(what, dict(given), f"values of the right types ({error})") from error
+
+    def called(**more: Any) -> Any:
+        try:
+            return function(**arguments, **more)
+        except TokenflockError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise bad(what, dict(given), f"values of the right types ({error})") from error
+
+    return called
 
 
-def _split(text: str, first: str) -> dict[str, Any]:
+def call(what: str, function: Callable[..., Any], given: Mapping[str, Any], **filled: Any) -> Any:
+    """function(**given), each keyword checked by name."""
+    return bound(what, function, given, **filled)()
+
+
+def split(text: str, first: str) -> dict[str, Any]:
     """`1,0.5` or `key=1,other=2`: keywords and values; what comes before any key= belongs to `first`."""
     found: dict[str, list[Any]] = {}
     key = first
@@ -129,8 +149,10 @@ def plain(text: str) -> Any:
     return text
 
 
-def _named(what: str, table: Mapping[str, Any], key: str, functions: Mapping[str, Any], **filled: Any) -> Any:
-    """Call the function that table[key] names, as `name` or `name:keywords`, with the rest of the table."""
+def _named(
+    what: str, table: Mapping[str, Any], key: str, functions: Mapping[str, Any], **filled: Any
+) -> Callable[..., Any]:
+    """The function that table[key] names, as `name` or `name:keywords`, with the rest of the table."""
     if not isinstance(table.get(key), str):
         raise bad(what, table.get(key), f"a name in quotes, one of {', '.join(functions)}")
     name, colon, words = table[key].partition(":")
@@ -139,14 +161,15 @@ def _named(what: str, table: Mapping[str, Any], key: str, functions: Mapping[str
     own = [p for p in inspect.signature(functions[name]).parameters if p not in SIZES]
     if colon and not own:
         raise bad(what, table[key], f"{name!r} without a colon", "It has nothing to set.")
-    said = _split(words, own[0]) if colon else {}
+    said = split(words, own[0]) if colon else {}
     rest = {k: v for k, v in table.items() if k != key}
     for twice in said.keys() & rest.keys():
         raise clash(f"{what} {table[key]!r}", f"{twice} = {rest[twice]!r}", f"Say {twice} once.")
-    return _call(f"{what} {name!r}", functions[name], said | rest, **filled)
+    return bound(f"{what} {name!r}", functions[name], said | rest, **filled)
 
 
-def _file(name: str, file: Any, folder: Path) -> Array:
+def array_in(name: str, file: Any, folder: Path) -> Array:
+    """The array in a .npy file. name: what it is for."""
     path = folder / str(file)
     try:
         array = np.load(path, allow_pickle=False)
@@ -180,32 +203,35 @@ def _matrix(name: str, given: Any, dim: int, folder: Path) -> Array:
     if not isinstance(given, Mapping):
         return _numbers(name, given)
     if "file" in given:
-        _known(f"key of {name} with a file", given, ["file"])
-        return _file(name, given["file"], folder)
-    return _named(f"{name} family", given, "family", MATRICES, dim=dim)
+        known(f"key of {name} with a file", given, ["file"])
+        return array_in(name, given["file"], folder)
+    return _named(f"{name} family", given, "family", MATRICES, dim=dim)()
 
 
 def _mask(given: Any) -> str | Window:
-    if given in MASKS:
+    if isinstance(given, Window) or given in MASKS:
         return given
     if isinstance(given, str) and given.startswith("window:"):
-        given = _split(given[7:], "window")
+        given = split(given[7:], "window")
     if not isinstance(given, Mapping):
         raise unknown("mask", given, [*MASKS, "window:W"])
-    _known("key of mask", given, ("window", "causal"))
+    known("key of mask", given, ("window", "causal"))
     if not isinstance(given.get("causal", True), bool):
         raise bad("mask causal", given["causal"], "true or false")
-    return _call("mask", Window, {"width" if key == "window" else key: value for key, value in given.items()})
+    return call("mask", Window, {"width" if key == "window" else key: value for key, value in given.items()})
 
 
 def _layer_norm(given: Any) -> LayerNorm:
+    if isinstance(given, LayerNorm):
+        return given
     if isinstance(given, str):
         kind, colon, words = given.partition(":")
-        given = {"kind": kind} | (_split(words, "switch") if colon else {})
-    return _call("layer_norm", LayerNorm, given if isinstance(given, Mapping) else {"kind": given})
+        given = {"kind": kind} | (split(words, "switch") if colon else {})
+    return call("layer_norm", LayerNorm, given if isinstance(given, Mapping) else {"kind": given})
 
 
-def _model(table: Mapping[str, Any], folder: Path) -> Model:
+def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
+    """The section [model]; its values may also be the objects that flock.Model takes."""
     given = dict(table)
     dim = given.get("dim", 0)
     if isinstance(dim, bool) or not isinstance(dim, int) or dim < 1:
@@ -213,27 +239,36 @@ def _model(table: Mapping[str, Any], folder: Path) -> Model:
     for name in given.keys() & {"query", "key", "value"}:
         given[name] = _matrix(name, given[name], dim, folder)
     for name in given.keys() & PARTS.keys():
+        if isinstance(given[name], PARTS[name]):
+            continue
         if not isinstance(given[name], Mapping):
             raise bad(name, given[name], f"a table of {', '.join(inspect.signature(PARTS[name]).parameters)}")
         fields = {k: _matrix(f"{name}.{k}", v, dim, folder) if k in ARRAYS else v for k, v in given[name].items()}
-        given[name] = _call(name, PARTS[name], fields)
+        given[name] = call(name, PARTS[name], fields)
     for name, made in (("mask", _mask), ("layer_norm", _layer_norm)):
         if name in given:
             given[name] = made(given[name])
-    return _call("[model]", Model, given)
+    return call("[model]", Model, given)
 
 
-def _start(table: Mapping[str, Any], dim: int, folder: Path) -> Array:
+def start_of(table: Mapping[str, Any], dim: int, folder: Path = Path()) -> Array:
+    """The section [start]."""
     source = next((key for key in ("file", "array") if key in table), None)
     if source is None:
-        return _named("start", {"kind": "uniform"} | dict(table), "kind", STARTS, dim=dim)
+        return starter(table, dim)()
     if others := [key for key in table if key != source]:
         raise clash(f"[start] {source}", " and ".join(others), "It holds the tokens: leave the others out.")
-    return _file("start", table["file"], folder) if source == "file" else _numbers("start", table["array"])
+    return array_in("start", table["file"], folder) if source == "file" else _numbers("start", table["array"])
 
 
-def _keywords(table: Mapping[str, Any]) -> dict[str, Any]:
-    _known("key of [simulate]", table, SIMULATE)
+def starter(table: Mapping[str, Any], dim: int) -> Callable[..., Array]:
+    """The section [start] as a function of what it leaves open, such as the seed."""
+    return _named("start", {"kind": "uniform"} | dict(table), "kind", STARTS, dim=dim)
+
+
+def keywords_of(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The section [simulate] as keywords of flock.simulate."""
+    known("key of [simulate]", table, SIMULATE)
     if "t_end" not in table:
         raise SpecError("[simulate] lacks t_end, the end of time. Give for example t_end = 150.0.")
     t_end = float(table["t_end"])

@@ -18,6 +18,7 @@ xarray is imported when a function is called, so that `import tokenflock` stays 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import math
 from pathlib import Path
@@ -209,8 +210,14 @@ def save(run: xr.Dataset, path: str | Path, overwrite: bool = False) -> Path:
     return write(validate(run), Path(path), overwrite)
 
 
+def attach() -> None:
+    """Make `run.flock.view()` known to xarray. Named, not imported: the explorer stands far above this file."""
+    importlib.import_module("tokenflock.explorer.accessor").register()
+
+
 def load(path: str | Path) -> xr.Dataset:
     """Read a trajectory that `save` wrote."""
     from tokenflock.store import read
 
+    attach()
     return validate(read(Path(path)))

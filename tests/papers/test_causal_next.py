@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import quad, solve_ivp
 
 import tokenflock as flock
+from tokenflock.analysis import statistics
 from tokenflock.claims.causal import next as shared
 from tokenflock.claims.causal import next_weights as weights
 from tokenflock.claims.causal.next_discrete import next_discrete
@@ -72,7 +73,7 @@ def test_the_law_is_the_merge_time_at_large_beta():
 def test_a_slope_and_its_error_are_right_when_residuals_grow():
     rng = np.random.default_rng(0)
     x = np.linspace(0, 1, 40)
-    fits = np.array([shared.slope(x, 2 + 3 * x + x * rng.standard_normal(40)) for _ in range(2000)])
+    fits = np.array([statistics.slope(x, 2 + 3 * x + x * rng.standard_normal(40)) for _ in range(2000)])
     assert fits[:, 0].mean() == pytest.approx(3, abs=5 * fits[:, 0].std() / math.sqrt(2000))
     assert fits[:, 1].mean() == pytest.approx(fits[:, 0].std(), rel=0.1)
     np.testing.assert_allclose(fits[0, [0, 2]], np.polyfit(x, x * 0 + fits[0, 0] * x + fits[0, 2], 1), rtol=1e-9)
@@ -86,7 +87,7 @@ def test_an_arrival_is_for_good_and_nan_if_there_is_none():
 
 
 def test_no_hit_is_not_a_share_known_for_sure():
-    share, error = shared.share_and_error(0, 20)
+    share, error = statistics.share_and_error(0, 20)
     assert share == 0
     assert error > 0.05
 

@@ -3,6 +3,7 @@
 renyi: the centers of paper A.  clusters: which tokens are together.  metastability: how long they wait to merge.
 convergence: how fast a distance goes to 0.  spectrum: what a value matrix says.  energy: those of papers C and D.
 attention: P and its Boolean limits.  polytope: hulls, limit points, hyperplanes.  triple: the hypotheses of paper B.
+statistics: numbers with their intervals.
 Nothing here imports an engine: the tokens may come from a run, from a file or from a trained network.
 """
 
@@ -25,6 +26,7 @@ _MODULES = (
     "polytope",
     "renyi",
     "spectrum",
+    "statistics",
     "triple",
 )
 # Farther off the sphere than this a token has no geodesic distance; float32 runs stay within 1e-6.

@@ -22,7 +22,7 @@ import numpy as np
 from tokenflock import model as equations
 from tokenflock.analysis import tokens
 from tokenflock.arguments import real, scalar
-from tokenflock.errors import bad
+from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 
@@ -255,6 +255,9 @@ def _run(model: Any, run: xr.Dataset) -> tuple[Model, Array, Array, float | None
     from tokenflock.trajectory import model_of, validate
 
     validate(run)
+    if model is None and "network" in run.attrs:
+        advice = "A head as a model: tokenflock.transformer.prediction.theory."
+        raise SpecError(f"hidden states of a network were made by no flock.Model: take run['attention']. {advice}")
     owner = model_of(run) if model is None else _model(model)
     positions = _fits(owner, tokens(run, sphere=False))
     layer = float(run.attrs["dt"]) if run.attrs["scheme"] == "layers" else None

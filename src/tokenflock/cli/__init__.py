@@ -16,7 +16,8 @@ from tokenflock.cli.speech import app, say, spoken
 
 __all__ = ["app", "main", "say", "spoken"]
 
-for _file in ("simulate", "diagnose", "check", "papers", "machine"):  # adds their verbs, in the order --help shows
+# Each adds its verbs, in the order --help shows.
+for _file in ("simulate", "sweep", "diagnose", "check", "papers", "study", "network", "explore", "machine"):
     importlib.import_module(f"tokenflock.cli.{_file}")
 
 

@@ -16,7 +16,7 @@ from tokenflock.cli.speech import app, say, show, spoken
 @app.command()
 @spoken
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON on stdout.")] = False) -> None:
-    """Say what this machine has: engines, each checked, versions, threads, the cache of compiled kernels.
+    """Say what this machine has: engines, each checked, versions, threads, the cache of compiled kernels, the GPU.
 
     Examples:
       tokenflock doctor
@@ -32,8 +32,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON 
     from tokenflock.simulation import versions
 
     more = {name: version(name) for name in ("zarr", "h5netcdf", "matplotlib", "typer", "rich") if find_spec(name)}
-    told = {"threads": threads(), "versions": versions() | more, "cache": _compile_cache()}
     engines = {name: _examine(name) for name in HOMES}
+    told = {"threads": threads(), "versions": versions() | more, "cache": _compile_cache(), "device": _device()}
     show({"engines": engines, **told} if as_json else engines | told, "json" if as_json else "table")
     if wrong := [name for name, engine in engines.items() if engine["state"] == "wrong"]:
         say(f"error: {', '.join(wrong)} disagrees with the equations. Please report `tokenflock doctor --json`.", "red")
@@ -58,6 +58,31 @@ def _examine(name: str) -> dict[str, Any]:
     right = max(errors["causal"], errors["full"]) < 1e-12 and errors["run"] < 1e-8
     seconds = {"first_s": first_s, "run_s": time.perf_counter() - began}
     return {"state": "right" if right else "wrong", **errors, **seconds}
+
+
+def _device() -> dict[str, str]:
+    """What engine="gpu" finds: torch, CUDA, the device it would take, Triton; with the command that helps."""
+    from importlib.metadata import version
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        return {"torch": "missing. Install it with: pip install 'tokenflock[gpu]'"}
+    import torch
+
+    from tokenflock.engine.gpu import HELP, device_named, free_bytes, name_of
+
+    told: dict[str, str] = {"torch": str(torch.__version__)}
+    told["cuda"] = f"{torch.version.cuda}, devices: {torch.cuda.device_count()}"
+    if not torch.cuda.is_available():
+        told["cuda"] = f"none that torch sees, engine='gpu' runs on the CPU. {HELP}"
+    try:
+        device = device_named()
+        told["device"] = f"{device} ({name_of(device)}), {free_bytes(device) / 2**30:.1f} GiB"
+    except flock.errors.TokenflockError as error:
+        told["device"] = f"not available: {error}"
+    lacking = "missing: plain torch does its work, slower. Install it with: pip install 'tokenflock[gpu]'"
+    told["triton"] = version("triton") if find_spec("triton") else lacking
+    return told
 
 
 def _compile_cache() -> str:

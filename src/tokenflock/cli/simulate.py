@@ -89,7 +89,7 @@ def simulate(
     dt: Annotated[Flag, _time(metavar="FLOAT", help="Step of euler, heun, rk4 and layers.")] = None,
     rtol: Annotated[Flag, _time(metavar="FLOAT", help="Relative error allowed. Default 1e-6.")] = None,
     atol: Annotated[Flag, _time(metavar="FLOAT", help="Absolute error allowed. Default 1e-9.")] = None,
-    engine: Annotated[Flag, _output(help="auto (default), cpu, harmonic or reference.")] = None,
+    engine: Annotated[Flag, _output(help="auto (default), cpu, gpu, harmonic or reference.")] = None,
     dtype: Annotated[Flag, _output(help="float64 (default) or float32.")] = None,
     out: Annotated[Path | None, _output(metavar="FILE", help="Save the run: a .zarr folder or a .nc file.")] = None,
     overwrite: Annotated[bool, _output("--overwrite", help="Replace FILE if it exists.")] = False,

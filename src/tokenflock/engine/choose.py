@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from functools import lru_cache
 
-from tokenflock.engine.contract import Engine, Task
+from tokenflock.engine.contract import Engine, Task, is_near
 from tokenflock.engine.machine import find_cache
 from tokenflock.errors import EngineError, unknown
 from tokenflock.model import Model
@@ -15,6 +15,7 @@ HOMES = {
     "cpu": ("tokenflock.engine.cpu", "CpuEngine"),
     "reference": ("tokenflock.engine.reference", "ReferenceEngine"),
     "harmonic": ("tokenflock.engine.harmonic", "HarmonicEngine"),
+    "gpu": ("tokenflock.engine.gpu", "GpuEngine"),
 }
 NAMES = ("auto", *HOMES)
 FEW = 2_000  # tokens up to which auto takes pairs, whatever they cost: their errors are relative, and these runs short
@@ -37,10 +38,15 @@ def choose(name: str, model: Model, dtype: str, n_tokens: int = 0, task: Task | 
 
     auto knows no run without n_tokens and task, and takes the CPU engine then.
     """
-    best = "harmonic" if task is not None and _waves_pay(model, dtype, n_tokens, task) else "cpu"
-    engine = engine_named(best if name == "auto" else name)
+    if name == "auto":
+        waves = task is not None and _waves_pay(model, dtype, n_tokens, task)
+        engine = engine_named("harmonic" if waves else "cpu")
+    else:
+        engine = engine_named(name)
     if why := engine.supports(model, dtype):
         raise EngineError(f"engine={name!r} cannot run this model. {why}")
+    if engine.name == "gpu":
+        return engine.for_run()  # type: ignore[attr-defined]
     if engine.name != "harmonic" or not n_tokens:
         return engine
     from tokenflock.engine.harmonic import HarmonicEngine
@@ -56,11 +62,10 @@ def _waves_pay(model: Model, dtype: str, n: int, task: Task) -> bool:
     """Whether auto takes the harmonic engine: allowed, accurate enough from any start, and faster as measured."""
     if n <= FEW or task.t_end > LONG or isinstance(task.scheme, Rosenbrock):
         return False
-    from tokenflock.engine.cpu_terms import _is_near
     from tokenflock.engine.harmonic import worst_error
 
     waves = engine_named("harmonic")
-    if waves.supports(model, dtype) is not None or not _is_near(model):
+    if waves.supports(model, dtype) is not None or not is_near(model):
         return False
     if n <= MANY and worst_error(n) > task.rtol + task.atol:
         return False

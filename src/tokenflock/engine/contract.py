@@ -76,6 +76,12 @@ def sees_no_later(model: Model) -> bool:
     return model.mask == "causal" or (isinstance(model.mask, Window) and model.mask.causal)
 
 
+def is_near(model: Model) -> bool:
+    """Whether s_ii is the largest logit of every row: B = c I, c >= 0, on the sphere, and nothing but tokens to see."""
+    alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not math.isinf(model.beta)
+    return model.space == "sphere" and alone and is_scalar(model.form) and model.beta * model.form[0, 0, 0] >= 0
+
+
 def no_implicit(model: Model, dtype: str) -> str | None:
     """Why a model has no implicit scheme, or None."""
     reasons = (
@@ -105,6 +111,27 @@ class Stepper(Protocol):
         """Fill frames (len(times), n, m) in order; return how many. Fewer than all: out of patience, or ended.
 
         m is d, or d + 1 where a magnitude r_j moves. Call again with the times that are left.
+        """
+        ...
+
+
+class Batch(Protocol):
+    """Many runs under way at once, on a device. An engine that has `parts` and `begin_all` is given whole ensembles.
+
+    parts(task, runs, n) says which runs [(first, last + 1)] fit together; begin_all(task, starts, first_run, stop)
+    begins them.
+    """
+
+    t: NDArray[np.float64]  # (runs,), and so the other numbers
+    steps: NDArray[np.int64]
+    rejected: NDArray[np.int64]
+    evaluations: NDArray[np.int64]
+    outcomes: list[Outcome | None]
+
+    def advance(self, times: Array, frames: Array, filled: NDArray[np.int64], patience: int) -> None:
+        """Fill frames (runs, len(times), n, m) of every run r from filled[r] on, and raise filled[r] by how many.
+
+        Fewer than all: out of patience (evaluations of each run), or ended. Call again with the same arrays.
         """
         ...
 

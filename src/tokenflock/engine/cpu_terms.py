@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tokenflock.engine.blas_kernels import TILE
+from tokenflock.engine.contract import is_near
 from tokenflock.engine.pair_kernels import CHUNKS
 from tokenflock.engine.simd import PAD
 from tokenflock.engine.sums_kernels import new_desk
@@ -77,12 +78,6 @@ def columns_for(n: int) -> int:
     return (n // PAD + 1) * PAD
 
 
-def _is_near(model: Model) -> bool:
-    """Whether s_ii is the largest logit of every row: B = c I, c >= 0, on the sphere, and nothing but tokens to see."""
-    alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not math.isinf(model.beta)
-    return model.space == "sphere" and alone and is_scalar(model.form) and model.beta * model.form[0, 0, 0] >= 0
-
-
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
     if model.space == "rescaled" and not math.isinf(model.beta):
@@ -93,14 +88,14 @@ def kernel_for(model: Model) -> str:
         return "rare"
     if model.dim >= BLAS_FROM and model.frozen is None:
         return "products"
-    if model.dim in (2, 3) and _is_near(model):
+    if model.dim in (2, 3) and is_near(model):
         return "mutual" if model.mask == "full" else f"near{model.dim}"
     return {2: "general2", 3: "general3"}.get(model.dim, "general")
 
 
 def is_plain(model: Model) -> bool:
     """Whether the short velocity does: the papers' main case, V = c I on the sphere with B = c' I and no extras."""
-    kernel = kernel_for(model) in (*NEAR_KERNELS, "products") and _is_near(model)
+    kernel = kernel_for(model) in (*NEAR_KERNELS, "products") and is_near(model)
     return kernel and is_scalar(model.values) and model.feedforward is None and model.norm.kind == "post"
 
 

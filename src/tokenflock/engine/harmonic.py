@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from tokenflock.engine import circle_harmonics, harmonic_kernels, sphere_harmonics
 from tokenflock.engine.circle_harmonics import LOST
-from tokenflock.engine.contract import Outcome, Task
+from tokenflock.engine.contract import Outcome, Task, is_near
 from tokenflock.engine.cpu import CpuStepper, pointer_to, state_of, team, velocity_kernel
-from tokenflock.engine.cpu_terms import KINDS, Work, _is_near, is_plain
+from tokenflock.engine.cpu_terms import KINDS, Work, is_plain
 from tokenflock.engine.harmonic_kernels import BLOCKS, FLAT, TABLES
 from tokenflock.engine.harmonic_tables import (
     GROSS,
@@ -67,7 +67,7 @@ MOST_RESCUED = 0.5  # of all pairs: beyond it the engine would be a slow way to 
 
 def sharpness(model: Model) -> float:
     """b: the largest exponent less its bound is b (cos a - 1)."""
-    if _is_near(model):
+    if is_near(model):
         return float(model.beta * model.form[0, 0, 0])
     return abs(model.beta) * float(np.linalg.norm(model.form, ord=2, axis=(-2, -1)).max())
 
@@ -85,7 +85,7 @@ def _tail(model: Model, n: int, tolerance: float) -> float:
     """
     if model.normaliser != "softmax":
         return 0.5 * tolerance
-    return 0.5 * tolerance * (1.0 / n if _is_near(model) else LOST)
+    return 0.5 * tolerance * (1.0 / n if is_near(model) else LOST)
 
 
 def series_for(model: Model, n: int, tolerance: float) -> Series:
@@ -108,7 +108,7 @@ def registers_for(model: Model, n: int, tolerance: float = TOLERANCE) -> int:
 def _part_of(model: Model) -> Any:
     if model.dim == 3:
         return sphere_harmonics.sphere
-    return circle_harmonics.circle if _is_near(model) else circle_harmonics.circle_any
+    return circle_harmonics.circle if is_near(model) else circle_harmonics.circle_any
 
 
 @lru_cache
@@ -168,7 +168,7 @@ class HarmonicStepper(CpuStepper):
         rounding of its sums, over the mass of a row."""
         model, n = self._task.model, int(self._terms.numbers["n"])
         loss, gross = (float(self._work.share[TABLES, NUMBERS, k]) for k in (LOSS, GROSS))
-        if not _is_near(model):
+        if not is_near(model):
             loss = min(loss, 1.0 / LOST)  # the others were summed by pairs
         size = float(np.linalg.norm(model.values, ord=2, axis=(-2, -1)).sum())
         if model.normaliser == "softmax":
@@ -223,7 +223,7 @@ class HarmonicEngine:
             (model.frozen is not None, "It has no frozen tokens."),
             (model.dim == 3 and not scalar, "On S^2 it needs Q'K = c I."),
             (model.dim == 3 and model.n_heads > 1, "On S^2 it has one head."),
-            (model.dim == 3 and scalar and not _is_near(model), "On S^2 it needs beta Q'K = c I with c >= 0."),
+            (model.dim == 3 and scalar and not is_near(model), "On S^2 it needs beta Q'K = c I with c >= 0."),
         )
         if why := next((why for wrong, why in reasons if wrong), None):
             return why

@@ -9,7 +9,9 @@ import numpy as np
 
 from tokenflock import plot
 from tokenflock.geometry import Array
-from tokenflock.networks import albert
+from tokenflock.networks.network import Network, read
+from tokenflock.networks.place import find
+from tokenflock.networks.spectra import eigenvalues, gaussian
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,10 +44,10 @@ def figure_5(dim: int, n_heads: int, scale: float, sizes: tuple[int, ...], sampl
     """Eigenvalues of W_V and of the heads at a Gaussian start, and how rare it is that none is on the right."""
     from matplotlib.figure import Figure
 
-    model = albert.initial(dim, n_heads, scale, seed)
+    model = gaussian(dim, n_heads, scale, seed)
     rank = dim // n_heads
     whole = np.linalg.eigvals(model.values.reshape(dim, dim))
-    heads = np.array([albert.eigenvalues(*pair) for pair in zip(model.outputs, model.values, strict=True)])
+    heads = np.array([eigenvalues(*pair) for pair in zip(model.outputs, model.values, strict=True)])
     top = heads.real.max(axis=1)
     radius = scale * np.sqrt(dim), scale**2 * np.sqrt(dim * rank)
     rare = all_negative(sizes, samples, seed)
@@ -80,7 +82,7 @@ def all_negative(sizes: tuple[int, ...], samples: int, seed: int) -> Array:
 
 
 def regime(lam: Array) -> str:
-    """A name of REGIMES, from eigenvalues in the order of `albert.eigenvalues`."""
+    """A name of REGIMES, from eigenvalues in the order of `spectra.eigenvalues`."""
     return "negative" if lam[0].real < 0 else "complex" if abs(lam[0].imag) > 1e-9 * abs(lam[0]) else "positive"
 
 
@@ -88,8 +90,9 @@ def figure_6(weights: str | Path | None) -> Figure:
     """The eigenvalues of every head of a trained ALBERT, one panel a head, coloured by what leads."""
     from matplotlib.figure import Figure
 
-    model = albert.read(albert.find(weights))
-    spectra = [albert.eigenvalues(*pair) for pair in zip(model.outputs, model.values, strict=True)]
+    model = trained(weights)
+    layer = model.layer(0, feedforward=False)
+    spectra = [eigenvalues(*pair) for pair in zip(layer.output, layer.value, strict=True)]
     columns = 4
     rows = -(-len(spectra) // columns)
     height = 0.42 + 1.9 * rows
@@ -112,12 +115,18 @@ def figure_6(weights: str | Path | None) -> Figure:
     return figure
 
 
-def _weights(weights: str | Path | None) -> dict[str, str]:
-    model = albert.read(albert.find(weights))
+def trained(weights: str | Path | None) -> Network:
+    """The ALBERT at a place, or where `find` looks."""
+    return read(find(weights, "albert"), family="albert")
+
+
+def digest(weights: str | Path | None) -> dict[str, str]:
+    """What a figure of a network was drawn from."""
+    model = trained(weights)
     return {model.name: model.digest}
 
 
-INPUTS = {"causal/6": _weights}
+INPUTS = {"causal/6": digest}
 
 
 def _ticks(r: float) -> list[float]:
@@ -202,8 +211,8 @@ def _caption_5(
     )
 
 
-def _caption_6(model: albert.Albert, spectra: list[Array]) -> str:
-    rank = model.values.shape[1]
+def _caption_6(model: Network, spectra: list[Array]) -> str:
+    rank = model.head_dim
     by = {name: [h for h, lam in enumerate(spectra) if regime(lam) == name] for name in REGIMES}
     listed = {k: f"head{'s' * (len(h) != 1)} {' and '.join(map(str, h))}" if h else "no head" for k, h in by.items()}
     words = "; ".join(f"head {h} {_number(spectra[h][0])}" for name in ("negative", "complex") for h in by[name])

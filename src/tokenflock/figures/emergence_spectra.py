@@ -11,8 +11,10 @@ import numpy as np
 from tokenflock import plot
 from tokenflock.analysis import triple
 from tokenflock.figures import emergence_draw as draw
+from tokenflock.figures.causal_spectra import digest, trained
 from tokenflock.geometry import Array
-from tokenflock.networks import albert, tensors
+from tokenflock.networks import spectra
+from tokenflock.networks.network import Network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +24,6 @@ QUICK: dict[str, dict[str, Any]] = {"emergence/spectra": {}}
 #: what the test of Definition 4.1 comes to -> its colour and its words
 VERDICTS = {
     "good": (plot.COLOURS["blue"], "good triple"),
-    "spectral": (plot.COLOURS["sky"], "spectral part holds"),
     "complex": (plot.COLOURS["orange"], r"$\lambda_1$ not real"),
     "negative": (plot.COLOURS["red"], r"$\lambda_1 \leq 0$"),
     "tied": (plot.COLOURS["green"], r"$\lambda_1$ not alone"),
@@ -37,7 +38,6 @@ class Head:
     eigenvalues: Array
     judged: triple.Triple
     overlap: float  # <Q phi_1, K phi_1> / sqrt(k), nan without phi_1
-    whole: bool = True  # False: the file has no Q and K, and only the spectral part is judged
 
     @property
     def verdict(self) -> str:
@@ -46,42 +46,18 @@ class Head:
         for word, name in (("not real", "complex"), ("is not positive", "negative")):
             if word in first and "lambda_1 =" in first:
                 return name
-        if not first and not self.whole:
-            return "spectral"
         return "good" if not first else "overlap" if "phi_1, K" in first else "tied"
 
 
-def queries_and_keys(weights: str | Path) -> tuple[Array, Array] | None:
-    """W_Q,h and W_K,h of every head, each (heads, k, d), of the block that `albert.read` takes; None without them."""
-    _, config, data, file = albert._open(albert.find(weights))
-    found = tensors.read(data, file)
-    end = ".attention.query.weight"
-    blocks = sorted(name.removesuffix(end) for name in found if name.endswith(end))
-    if not blocks or f"{blocks[0]}.attention.key.weight" not in found:
-        return None
-    heads = config["num_attention_heads"]
-    both = (np.array(found[f"{blocks[0]}.attention.{kind}.weight"], dtype=np.float64) for kind in ("query", "key"))
-    query, key = (w.reshape(heads, -1, w.shape[1]) for w in both)
-    return query, key
-
-
-def judge(weights: str | Path | None) -> tuple[albert.Albert, list[Head]]:
-    """The model, and each of its heads under Definition 4.1.
-
-    V_h = W_O W_V is judged where it acts: phi = W_O u for an eigenvector u of the k x k matrix W_V W_O, and
-    <Q phi, K phi> = <Q W_O u, K W_O u>. The zeros that are left out decide nothing unless all of V_h is 0.
-    """
-    place = albert.find(weights)
-    model = albert.read(place)
-    both = queries_and_keys(place)
+def judge(weights: str | Path | None) -> tuple[Network, list[Head]]:
+    """The model, and each of its heads under Definition 4.1."""
+    model = trained(weights)
+    layer = model.layer(0, feedforward=False)
     heads = []
-    for h, (output, value) in enumerate(zip(model.outputs, model.values, strict=True)):
-        # Without Q and K the identity stands for them: its overlap is positive, and the spectral part is left.
-        Q, K = (None, None) if both is None else (both[0][h] @ output, both[1][h] @ output)
-        judged = triple.good(Q, K, value @ output)
-        length = np.nan if judged.phi_1 is None or both is None else np.linalg.norm(output @ judged.phi_1)
-        overlap = judged.overlap / length**2 / np.sqrt(len(value))
-        heads.append(Head(albert.eigenvalues(output, value), judged, float(overlap), both is not None))
+    for h in range(model.n_heads):
+        judged = spectra.triple(layer, h)
+        lam = spectra.eigenvalues(layer.output[h], layer.value[h])
+        heads.append(Head(lam, judged, layer.scale * judged.overlap))
     return model, heads
 
 
@@ -142,15 +118,12 @@ def _legend(figure: Any, height: float, heads: list[Head]) -> None:
     figure.legend(handles=handles, loc="center", bbox_to_anchor=where, ncols=5, handletextpad=0.1, columnspacing=1.2)
 
 
-def _caption(model: albert.Albert, heads: list[Head]) -> str:
-    rank = model.values.shape[1]
-    good = [h for h, head in enumerate(heads) if head.judged.holds and head.whole]
+def _caption(model: Network, heads: list[Head]) -> str:
+    rank = model.head_dim
+    good = [h for h, head in enumerate(heads) if head.judged.holds]
     words = [f"Head {h}: {_failure(head)}" for h, head in enumerate(heads) if head.judged.fails]
     passed = "; ".join(f"head {h} ({heads[h].overlap:.4f})" for h in good) or "none"
     its_own = "albert-xlarge-v2" in model.name
-    half = [h for h, head in enumerate(heads) if head.verdict == "spectral"]
-    lacking = f" The file holds no Q and K: only the spectral part is judged, and it holds in {len(half)} heads."
-    lacking = "" if heads[0].whole else lacking
     which = "" if its_own else ", which is not the paper's albert-xlarge-v2"
     return (
         f"Spectra of value matrices, {draw.PAPER}, for the trained ALBERT model in {model.name} (hidden size "
@@ -159,7 +132,7 @@ def _caption(model: albert.Albert, heads: list[Head]) -> str:
         f"0. Definition 4.1 asks that the eigenvalue lambda_1 of largest modulus (on the broken circle) is real, "
         f"positive and simple, and that <Q phi_1, K phi_1> > 0; here it is divided by sqrt({rank}), as in the model, "
         f"and stands above a panel where it decides. {len(good)} of {len(heads)} heads are good triples: "
-        f"{passed}.{lacking} {' '.join(words)} The paper reports for albert-xlarge-v2 that some heads are good, among "
+        f"{passed}. {' '.join(words)} The paper reports for albert-xlarge-v2 that some heads are good, among "
         f"them 5 and 14 with 1.3060 and 0.6719. Ours, not the paper's: {'' if its_own else 'the model, '}numbering "
         f"heads from 0, leaving out the eigenvalues 0, the test of every head, and colours. Biases and layer norms are "
         f"left out of the test."
@@ -173,9 +146,4 @@ def _failure(head: Head) -> str:
     return head.judged.fails[0].removeprefix("Def 4.1: ")
 
 
-def _weights(weights: str | Path | None) -> dict[str, str]:
-    model = albert.read(albert.find(weights))
-    return {model.name: model.digest}
-
-
-INPUTS = {"emergence/spectra": _weights}
+INPUTS = {"emergence/spectra": digest}

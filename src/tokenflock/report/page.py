@@ -34,7 +34,7 @@ def page(done: list[Made], out: Path, quick: bool, wall: float, ended: str = "")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>tokenflock: reproduction report</title><style>{_CSS}</style></head><body><main>"
+        f"<title>tokenflock: reproduction report</title><style>{CSS}</style></head><body><main>"
         "<h1>tokenflock: reproduction report</h1>"
         "<p>Attention dynamics, recomputed: what the papers state, checked by experiment, and their figures, redrawn. "
         f"Every seed and parameter is given.</p>{banner}{''.join(parts)}"
@@ -59,7 +59,7 @@ def _anchor(made: Made) -> str:
     return f"{made['kind']}-{made['name']}".replace("/", "-")
 
 
-def _grid(head: tuple[str, ...], rows: list[list[str]], text: tuple[int, ...] = ()) -> str:
+def grid(head: tuple[str, ...], rows: list[list[str]], text: tuple[int, ...] = ()) -> str:
     """A table whose cells are HTML already; the first column heads the rows, those in text hold words."""
 
     def cell(column: int, html: str) -> str:
@@ -88,7 +88,7 @@ def _verdicts(claims: list[Made]) -> str:
             continue
         cell = f"{_number(made['tightest']['measured'])} {_against(made['tightest'])}"
         rows.append([link, _word(made), str(made["trials"]), str(made["undecided"]), cell, f"{made['wall_s']:.1f}"])
-    return f"<section><h2>Verdicts</h2><nav>{_grid(_CLAIM_HEAD, rows, (1,))}</nav></section>"
+    return f"<section><h2>Verdicts</h2><nav>{grid(_CLAIM_HEAD, rows, (1,))}</nav></section>"
 
 
 def _against(finding: Made) -> str:
@@ -125,23 +125,23 @@ def _claim(made: Made, out: Path) -> str:
     head = f'<h2 id="{_anchor(made)}">{escape(made["name"])}: {_word(made)}</h2>'
     used = [k for k in range(len(_ROW_HEAD)) if any(row[k] for row in rows)]
     notes = (used.index(5),) if 5 in used else ()
-    table = _grid(tuple(_ROW_HEAD[k] for k in used), [[row[k] for k in used] for row in rows], notes)
-    return f"<section>{head}{''.join(lines)}{table}{repeat}{_picture(made, out / 'claims')}{_details(made)}</section>"
+    table = grid(tuple(_ROW_HEAD[k] for k in used), [[row[k] for k in used] for row in rows], notes)
+    return f"<section>{head}{''.join(lines)}{table}{repeat}{picture(made, out / 'claims')}{_details(made)}</section>"
 
 
 def _table(made: Made, out: Path) -> str:
     rows = [[escape(cell) for cell in row] for row in made["rows"]]
-    table = _grid(tuple(escape(name) for name in made["columns"]), rows)
+    table = grid(tuple(escape(name) for name in made["columns"]), rows)
     return f"<section><h2>{escape(made['title'])}</h2>{table}<p>{escape(made['note'])}</p>{_details(made)}</section>"
 
 
 def _figure(made: Made, out: Path) -> str:
     head = f'<h2 id="{_anchor(made)}">Figure {escape(made["name"])}</h2>'
     text = f"<figcaption>{escape(made['caption'])}</figcaption>"
-    return f"<section>{head}<figure>{_picture(made, out / 'figures')}{text}</figure>{_details(made)}</section>"
+    return f"<section>{head}<figure>{picture(made, out / 'figures')}{text}</figure>{_details(made)}</section>"
 
 
-def _picture(made: Made, folder: Path) -> str:
+def picture(made: Made, folder: Path) -> str:
     by_kind = {name.rpartition(".")[2]: folder / name for name in made["files"]}
     kind = "svg" if by_kind["svg"].stat().st_size < HEAVY else "png"
     data = base64.b64encode(by_kind[kind].read_bytes()).decode()
@@ -166,7 +166,7 @@ def _details(made: Made) -> str:
 
 _KINDS = {"claim": _claim, "table": _table, "figure": _figure}
 
-_CSS = """
+CSS = """
 :root{color-scheme:light dark;--ink:#1a1c1f;--soft:#5b6169;--line:#d9dce0;--page:#fff;--card:#f5f6f8;--mark:#fff3d6;
 --good:#006b4e;--bad:#b3261e;--open:#8a6100}
 @media (prefers-color-scheme:dark){

@@ -1,4 +1,4 @@
-"""What the sceptic's checks of paper A share: the exact merge time, arrivals, slopes with errors, and panels.
+"""What the sceptic's checks of paper A share: the exact merge time, arrivals, and panels.
 
     next_time, next_weights, next_discrete, next_start, next_sharpness    one claim a file
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tokenflock import plot
+from tokenflock.analysis.statistics import mean_and_error
 from tokenflock.geometry import Array, retract, tangent
 
 if TYPE_CHECKING:
@@ -58,34 +59,6 @@ def arrival(times: Array, gap: Array, near: float) -> float:
         return math.nan
     before, after = np.log(gap[k]), np.log(max(gap[k + 1], 1e-300))
     return float(times[k] + (times[k + 1] - times[k]) * (before - math.log(near)) / (before - after))
-
-
-def slope(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float]:
-    """(slope, its standard error, intercept) of least squares; the error allows residuals of unequal size (HC3)."""
-    a = np.column_stack([np.ones(np.size(x)), np.asarray(x, dtype=float)])
-    target = np.asarray(y, dtype=float)
-    inverse = np.linalg.inv(a.T @ a)
-    at, tilt = inverse @ a.T @ target
-    # HC3: a residual is divided by the part of it that the fit could not absorb, which keeps few points honest.
-    leverage = np.einsum("ij,jk,ik->i", a, inverse, a)
-    r = (target - a @ [at, tilt]) / np.maximum(1 - leverage, 1e-12)
-    cover = inverse @ (a.T * r**2) @ a @ inverse
-    return float(tilt), math.sqrt(max(cover[1, 1], 0.0)), float(at)
-
-
-def mean_and_error(values: ArrayLike) -> tuple[float, float]:
-    """Mean and standard error of the values that are not nan."""
-    v = np.asarray(values, dtype=float)
-    v = v[np.isfinite(v)]
-    if v.size < 2:
-        return (float(v[0]) if v.size else math.nan), math.inf
-    return float(v.mean()), float(v.std(ddof=1) / math.sqrt(v.size))
-
-
-def share_and_error(hits: int, trials: int) -> tuple[float, float]:
-    """A share and its standard error, as if two more trials had hit and two had not: 0 of 20 is not 0 for sure."""
-    p = (hits + 2) / (trials + 4)
-    return hits / trials, math.sqrt(p * (1 - p) / (trials + 4))
 
 
 def panels(columns: int, height: float = HEIGHT, **grid: Any) -> tuple[Figure, list[Axes]]:

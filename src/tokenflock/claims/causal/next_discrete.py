@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokenflock import plot
-from tokenflock.claims.causal.next import mean_and_error, panels, points, slope
+from tokenflock.analysis.statistics import mean_and_error, slope
+from tokenflock.claims.causal.next import panels, points
 from tokenflock.claims.ledger import Check, Trial, claim
 from tokenflock.geometry import Array, distance, to_sphere
 from tokenflock.model import Model

@@ -15,7 +15,8 @@ import numpy as np
 
 from tokenflock import plot
 from tokenflock.analysis import attention, clusters, renyi
-from tokenflock.claims.causal.next import mean_and_error, panels, points, slope
+from tokenflock.analysis.statistics import mean_and_error, slope
+from tokenflock.claims.causal.next import panels, points
 from tokenflock.claims.ledger import Check, Trial, claim
 from tokenflock.errors import unknown
 from tokenflock.geometry import Array, to_sphere

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock import plot
-from tokenflock.claims.causal.next import (
-    arrival,
-    at_angle,
-    mean_and_error,
-    merge_law,
-    merge_time,
-    panels,
-    points,
-    slope,
-)
+from tokenflock.analysis.statistics import mean_and_error, slope
+from tokenflock.claims.causal.next import arrival, at_angle, merge_law, merge_time, panels, points
 from tokenflock.claims.ledger import Check, Trial, claim
 from tokenflock.geometry import Array, distance, to_sphere
 from tokenflock.model import Model

@@ -22,7 +22,8 @@ import numpy as np
 
 from tokenflock import plot
 from tokenflock.analysis import spectrum
-from tokenflock.claims.causal.next import panels, share_and_error
+from tokenflock.analysis.statistics import share_and_error
+from tokenflock.claims.causal.next import panels
 from tokenflock.claims.ledger import Check, Trial, claim
 from tokenflock.errors import unknown
 from tokenflock.geometry import Array, distance, to_sphere

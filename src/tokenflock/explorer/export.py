@@ -1,0 +1,101 @@
+"""One HTML file with a recorded run: the page, the run and nothing else. It opens from disk and asks no network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tempfile
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenflock.errors import FileError
+from tokenflock.explorer.recording import FRAMES, record
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<div id="tokenflock"></div>
+<noscript>This page draws with JavaScript: allow it.</noscript>
+<script type="application/json" id="tokenflock-run">{run}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def check_target(path: Path, overwrite: bool) -> Path:
+    """Say before any work whether the page can be written there."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise FileError(f"cannot tell what {str(path)!r} should be. Allowed: names ending in .html.")
+    if path.is_dir() or (path.exists() and not overwrite):
+        raise FileError(f"{str(path)!r} exists. Choose another name, or allow it with --overwrite (overwrite=True).")
+    if not path.parent.is_dir():
+        raise FileError(f"the folder {str(path.parent)!r} does not exist. Make it first, or choose another place.")
+    if not os.access(path.parent, os.W_OK):
+        raise FileError(f"the folder {str(path.parent)!r} cannot be written to. Choose another place.")
+    return path
+
+
+def page(run: xr.Dataset, which: int | None = None, title: str = "", frames: int = FRAMES) -> str:
+    """The text of the file."""
+    from tokenflock.explorer.server import asset
+
+    held: dict[str, Any] = record(run, which, frames)
+    held["data"] = base64.b64encode(held["data"]).decode()
+    held["title"] = title or _title(held["began"])
+    held["statement"] = _statement(held["began"]["atlas"]["claim"])
+    # Inside a script element nothing may look like its end.
+    text = json.dumps(held, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    script = asset("explorer.js").decode().replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return PAGE.format(policy=POLICY, title=escape(held["title"]), run=text, script=script)
+
+
+def export(
+    run: xr.Dataset,
+    path: str | Path,
+    run_number: int | None = None,
+    *,
+    title: str = "",
+    frames: int = FRAMES,
+    overwrite: bool = False,
+) -> Path:
+    """Write a run as one HTML file, whole or not at all. run_number: of an ensemble. A longer run is thinned."""
+    target = check_target(Path(path), overwrite)
+    text = page(run, run_number, title, frames)
+    handle, scratch = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(scratch, 0o644)
+        os.replace(scratch, target)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def _title(told: dict[str, Any]) -> str:
+    return f"{told['n_tokens']} tokens in {told['dim']} dimensions, β = {told['spec']['model']['beta']}"
+
+
+def _statement(claim: str) -> dict[str, Any] | None:
+    if not claim:
+        return None
+    from tokenflock.explorer.tab import statement
+
+    return statement(claim)

@@ -1,0 +1,77 @@
+"""What is charted of every frame: clusters, energy, tokens consumed by centers, distances to where they should end."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenflock.analysis import clusters, energy, renyi
+from tokenflock.explorer.prediction import Prediction
+from tokenflock.geometry import Array
+from tokenflock.model import Model
+
+NAMES = ("clusters", "energy", "consumed", "consumed_strong", "distance", "gap", "size")
+SEPARATION = 4.0  # c in delta = c beta^(-1/2), as in the figures of paper A
+NEAR, FAR = 0.02, 0.3  # the least and the largest radius within which tokens are one cluster
+SHARE = 0.02  # of the size of the start: that radius in R^d
+FEW = 400  # tokens up to which the energy of every frame is cheap
+
+
+class Ruler:
+    """How the frames of one run are measured: radii and centers are those of its start."""
+
+    def __init__(self, model: Model, start: Array, prediction: Prediction) -> None:
+        self.model, self.first, self.prediction = model, start[0], prediction
+        self.on_sphere = model.space == "sphere"
+        self._middle = start.mean(axis=0)
+        self.size = float(np.linalg.norm(start - self._middle, axis=1).max()) or 1.0
+        beta = model.beta
+        sharp = self.on_sphere and 0 < beta < math.inf
+        if self.on_sphere:
+            self.radius = min(FAR, max(NEAR, 0.25 / math.sqrt(beta))) if sharp else FAR if beta <= 0 else NEAR
+        else:
+            self.radius = SHARE * self.size
+        self.delta = SEPARATION / math.sqrt(beta) if sharp else math.nan
+        none = np.zeros(0, dtype=np.intp)
+        self.centers, self.strong = none, none
+        if sharp:
+            self.centers, self.strong = renyi.centers(start, self.delta), renyi.strong_centers(start, self.delta)
+
+    def labels(self, x: Array) -> NDArray[np.intp]:
+        """The cluster of each token of a frame (n, d)."""
+        if self.on_sphere and x.shape[1] == 2:
+            return clusters.label(x, self.radius)
+        from tokenflock.explorer.linking_kernels import link
+
+        reach = 2.0 * math.sin(self.radius / 2) if self.on_sphere else self.radius  # the chord of an arc
+        x = np.ascontiguousarray(x)
+        axis = int(np.argmax(x.max(axis=0) - x.min(axis=0)))
+        return link(x, np.argsort(x[:, axis]), axis, reach)
+
+    def measure(self, x: Array, labels: NDArray[np.intp], with_energy: bool = True) -> Array:
+        """The numbers in the order of NAMES; nan where one has no meaning, or was left out."""
+        size = float(np.linalg.norm(x - x.mean(axis=0), axis=1).max())
+        found = dict.fromkeys(NAMES, math.nan) | {"clusters": float(labels.max()) + 1.0, "size": size / self.size}
+        if self.on_sphere:
+            found["distance"] = self.prediction.distance(x)
+            found["gap"] = self.prediction.gap(x, self.first)
+            if with_energy and 0 <= self.model.beta < math.inf:
+                found["energy"] = energy.scaled_energy(x, self.model.beta)
+            if len(self.centers):
+                radius = 1.0 / math.sqrt(self.model.beta)
+                found["consumed"] = float(renyi.consumed(x, self.centers, radius).mean())
+                found["consumed_strong"] = float(renyi.consumed(x, self.strong, radius).mean())
+        return np.array([found[name] for name in NAMES])
+
+    def described(self) -> dict[str, Any]:
+        """For the page."""
+        return {
+            "measures": list(NAMES),
+            "radius": self.radius,
+            "delta": None if math.isnan(self.delta) else self.delta,
+            "centers": self.centers.tolist(),
+            "strong": self.strong.tolist(),
+        }

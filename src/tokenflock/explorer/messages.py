@@ -1,0 +1,242 @@
+"""What a page may ask for: every message checked by name, type and size before anything is computed.
+
+A run is asked for as the dictionary that a run.toml holds (tokenflock.spec), with three differences: nothing may name a
+file, beta may be "inf", and `then` lists changes on the way, each a model and its [simulate] from a frame on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tokenflock import spec
+from tokenflock.errors import SpecError, bad, unknown
+from tokenflock.geometry import Array
+from tokenflock.model import Model
+
+MESSAGE_BYTES = 256 * 1024
+MOST_NUMBERS = 50_000  # in one message, counting every leaf
+MOST_TEXT = 200  # characters of a name
+DEEPEST = 12
+SECTIONS = ("model", "start", "simulate", "then")
+FRAMES = 300  # kept times of a run that does not say
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one tab may ask of this machine."""
+
+    tokens: int = 20_000
+    dim: int = 64
+    heads: int = 8
+    frames: int = 2_000
+    changes: int = 40  # on the way of one run
+    held_bytes: int = 128 * 2**20  # positions of one run
+    evaluation_s: float = 0.6  # of one velocity, estimated
+    wall_s: float = 600.0  # of computing for one run
+    implicit: int = 3_000  # n (d - 1) of implicit steps where tokens see later ones
+
+
+def _whole(given: Any) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 2**31
+
+
+#: type of message -> its fields, each with a check and the words for it; all are required
+FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "start": {"spec": (lambda v: isinstance(v, Mapping), "a run as in run.toml")},
+    "steer": {
+        "spec": (lambda v: isinstance(v, Mapping), "a run as in run.toml"),
+        "frame": (_whole, "the number of a frame"),
+    },
+    "seen": {"run": (_whole, "the number of a run"), "frame": (_whole, "the number of a frame")},
+    "row": {
+        "frame": (_whole, "the number of a frame"),
+        "token": (_whole, "the number of a token"),
+        "head": (_whole, "the number of a head"),
+    },
+    "matrix": {"frame": (_whole, "the number of a frame"), "head": (_whole, "the number of a head")},
+    "look": {
+        "how": (lambda v: v in ("eigenvectors", "principal"), "'eigenvectors' or 'principal'"),
+        "frame": (_whole, "the number of a frame"),
+    },
+    "statement": {"name": (lambda v: isinstance(v, str) and len(v) <= MOST_TEXT, "the name of a claim")},
+    "pause": {"on": (lambda v: isinstance(v, bool), "true or false")},
+}
+
+
+def parse(text: Any) -> dict[str, Any]:
+    """One message as a dictionary; anything else is refused with the reason."""
+    if not isinstance(text, str):
+        raise bad("message", type(text).__name__, "JSON text", "The page sends no binary messages.")
+    if len(text) > MESSAGE_BYTES:
+        raise bad("message", f"{len(text)} characters", f"at most {MESSAGE_BYTES}", "Make the run smaller.")
+    try:
+        message = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise bad("message", text[:40], "JSON", f"It cannot be read ({type(error).__name__}).") from error
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise bad("message", text[:40], "an object with a type", f"Known types: {', '.join(FIELDS)}.")
+    kind = message["type"]
+    if kind not in FIELDS:
+        raise unknown("type of message", kind[:MOST_TEXT], FIELDS)
+    fields = FIELDS[kind]
+    for key in message:
+        if key != "type" and key not in fields:
+            raise unknown(f"key of message {kind!r}", key[:MOST_TEXT], fields)
+    for key, (fits, words) in fields.items():
+        if key not in message:
+            raise SpecError(f"the message {kind!r} lacks {key}: {words}.")
+        if not fits(message[key]):
+            raise bad(f"{kind}.{key}", _short(message[key]), words)
+    _check_leaves(message)
+    return message
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+def _short(given: Any) -> str:
+    return repr(given)[:60]
+
+
+def _check_leaves(message: Any) -> None:
+    """No deep nesting, no long names, no numbers beyond float64, and not too many of anything."""
+    level, count = [message], 0
+    for _ in range(DEEPEST):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, Mapping):
+                below += [*item.keys(), *item.values()]
+            elif isinstance(item, list):
+                below += item
+            elif isinstance(item, str) and len(item) > MOST_TEXT:
+                raise bad("a text of the message", f"{item[:20]!r}...", f"at most {MOST_TEXT} characters")
+            elif isinstance(item, int | float) and not abs(item) < 1e300:
+                raise bad("a number of the message", _short(item), "numbers below 1e300", 'Hardmax is beta = "inf".')
+            count += 1
+        if count > MOST_NUMBERS:
+            raise bad("message", f"more than {MOST_NUMBERS} numbers", "fewer", "Make the run smaller.")
+        if not below:
+            return
+        level = below
+    raise bad("message", "deeply nested lists", f"at most {DEEPEST} levels")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that may be computed: what simulate takes, from the checked dictionary."""
+
+    spec: dict[str, Any]
+    model: Model
+    start: Array
+    options: dict[str, Any]  # keywords of simulate, times among them
+
+
+def plan(given: Mapping[str, Any], limits: Limits) -> Plan:
+    """The run that a dictionary describes, if it is within the limits. `then` is left in its spec, unchecked."""
+    for key in given:
+        if key not in SECTIONS:
+            raise unknown("section", key, SECTIONS)
+    _check_leaves(given)
+    raw: dict[str, dict[str, Any]] = {}
+    for name in SECTIONS[:3]:
+        if not isinstance(given.get(name), Mapping):
+            raise SpecError(f"the section [{name}] is missing. A run has model, start and simulate.")
+        raw[name] = dict(given[name])
+    _no_files(raw)
+    _check_sizes(raw, limits)
+    if raw["model"].get("beta") == "inf":
+        raw["model"]["beta"] = math.inf
+    raw["simulate"].setdefault("times", FRAMES)
+    layers = raw["simulate"].get("scheme") == "layers"
+    wanted = raw["simulate"].pop("times") if layers else None
+    model, start, options = spec.build(raw)
+    if layers:
+        options["times"] = _layers(options, wanted)
+    checked = Plan(json.loads(json.dumps(dict(given))), model, start, options)
+    _check_cost(checked, limits)
+    return checked
+
+
+def _no_files(item: Any) -> None:
+    if isinstance(item, Mapping):
+        if "file" in item:
+            raise SpecError("a page cannot read files: give the numbers themselves, or a family of matrices.")
+        for value in item.values():
+            _no_files(value)
+    elif isinstance(item, list):
+        for value in item:
+            _no_files(value)
+    elif isinstance(item, str) and item.endswith(".npy"):
+        raise SpecError("a page cannot read files: give the numbers themselves, or a family of matrices.")
+
+
+def _check_sizes(raw: dict[str, Any], limits: Limits) -> None:
+    """Before anything is made: how many tokens, dimensions, frames."""
+    bounds = (
+        ("model", "dim", limits.dim, "The explorer is for looking: use flock.simulate for more."),
+        ("start", "n_tokens", limits.tokens, "Take fewer tokens, or use flock.simulate."),
+    )
+    for section, key, most, advice in bounds:
+        given = raw[section].get(key)
+        if given is not None and not (_whole(given) and 1 <= given <= most):
+            raise bad(f"[{section}] {key}", given, f"a whole number from 1 to {most}", advice)
+    if "runs" in raw["start"]:
+        raise SpecError("a page shows one run: leave runs out of [start]. Ensembles are for flock.simulate.")
+    if "n_tokens" not in raw["start"] and "array" not in raw["start"]:
+        raise SpecError("[start] lacks n_tokens, the number of tokens.")
+    for section in ("model", "start"):
+        for key in ("seed", "n_clusters"):
+            if key in raw[section] and not _whole(raw[section][key]):
+                raise bad(f"[{section}] {key}", raw[section][key], "a whole number >= 0")
+    if raw["simulate"].get("dtype", "float64") != "float64":
+        raise bad("dtype", raw["simulate"]["dtype"], "float64", "The page shows single precision of double runs.")
+    times = raw["simulate"].get("times", FRAMES)
+    count = len(times) if isinstance(times, list) else spec.plain(str(times).split(":")[-1])
+    if not (_whole(count) and 2 <= count <= limits.frames):
+        raise bad("times", _short(times), f"2 to {limits.frames} frames: a number, a list, or log:FIRST:N")
+    t_end = raw["simulate"].get("t_end")
+    if isinstance(t_end, int | float) and not isinstance(t_end, bool) and not 0 < t_end <= 1e300:
+        raise bad("t_end", t_end, "a finite number > 0, up to 1e300")
+
+
+def _layers(options: dict[str, Any], wanted: Any) -> Array:
+    """Multiples of dt, about as many as wanted: layers have no time between."""
+    import numpy as np
+
+    dt, t_end = options.get("dt"), float(options["t_end"])
+    if not isinstance(dt, int | float) or isinstance(dt, bool) or not 0 < dt <= t_end:
+        raise bad("dt", dt, f"a step > 0, up to t_end = {t_end:g}, for scheme='layers'", "Give dt, for example 0.1.")
+    last = min(math.floor(t_end / dt * (1 + 1e-12)), 10**7)
+    count = wanted if isinstance(wanted, int) else FRAMES
+    return dt * np.unique(np.round(np.linspace(0, last, count)))
+
+
+def _check_cost(checked: Plan, limits: Limits) -> None:
+    """One velocity, and all positions of the run: what is too much is refused before the first step."""
+    model, (n, d) = checked.model, checked.start.shape
+    if model.n_heads > limits.heads:
+        raise bad("heads", model.n_heads, f"at most {limits.heads}")
+    if n > limits.tokens:
+        raise bad("start", f"{n} tokens", f"at most {limits.tokens}", "Take fewer tokens, or use flock.simulate.")
+    frames = len(checked.options["times"])
+    if frames > limits.frames:
+        raise bad("times", f"{frames} frames", f"at most {limits.frames}", "Keep fewer times.")
+    held = 8 * n * (d + 1) * frames
+    if held > limits.held_bytes:
+        most = max(2, int(limits.held_bytes / (8 * n * (d + 1))))
+        given = f"{frames} frames of {n} tokens in {d} dimensions: {held / 2**20:.0f} MB"
+        raise bad("times", given, f"at most {limits.held_bytes / 2**20:.0f} MB", f"Keep {most} frames or fewer.")
+    slow = 200.0 if checked.options.get("engine") == "reference" else 1.0
+    cost = 1.5e-9 * slow * model.n_heads * n * n * (0.5 if model.mask == "causal" else 1.0) * (1 + d / 8)
+    if cost > limits.evaluation_s:
+        given = f"{n} tokens in {d} dimensions, about {cost:.2g} s for one velocity"
+        raise bad("cost", given, f"at most {limits.evaluation_s:g} s", "Take fewer tokens or a smaller dim.")
+    implicit = checked.options.get("scheme") == "rosenbrock"
+    if implicit and model.mask != "causal" and n * (d - 1) > limits.implicit:
+        given = f"implicit steps of {n * (d - 1)} unknowns"
+        raise bad("scheme", given, f"at most {limits.implicit} where tokens see later ones", "Use scheme='auto'.")

@@ -1,0 +1,134 @@
+"""A saved run as the page shows it, without a server: what is told of it, and its frames in a few bytes a token."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenflock.errors import bad
+from tokenflock.explorer import frames, projection, recipe
+from tokenflock.explorer.measures import FEW, NAMES, Ruler
+from tokenflock.explorer.prediction import MOST, predict
+from tokenflock.geometry import Array
+from tokenflock.model import Model
+from tokenflock.trajectory import model_of, validate
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FRAMES = 500  # a longer run is thinned
+ENERGIES = 60  # frames of a large run whose energy is computed: a pair of tokens each
+WRITTEN = 6_000  # numbers of a start that are written out in its run.toml
+LONG = 30.0  # times from the first kept one to the last: beyond this factor the page opens on a logarithmic clock
+
+
+def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dict[str, Any]:
+    """All that the page needs: `began` as of a session, `head` and `data` of the frames, and how it ended."""
+    model, times, x, start = _one(run, which)
+    keep = np.unique(np.round(np.linspace(0, len(times) - 1, min(most, len(times)))).astype(int))
+    times, x = times[keep], x[keep]
+    seen = projection.choose(model)
+    prediction = predict(model)
+    ruler = Ruler(model, start, prediction)
+    labels = np.stack([ruler.labels(frame) for frame in x])
+    every = 1 if x.shape[1] <= FEW else max(1, len(x) // ENERGIES)
+    numbers = np.stack([ruler.measure(x[k], labels[k], with_energy=k % every == 0) for k in range(len(x))])
+    shown = seen(x)
+    data, scales = frames.record(shown, labels, numbers)
+    spec = _spec(run, model, start)
+    told = {
+        "type": "began",
+        "run": 1,
+        "kept": 0,
+        "note": "",
+        "spec": {**spec, "start": {"n_tokens": len(start)}},
+        "n_tokens": len(start),
+        "dim": model.dim,
+        "n_heads": model.n_heads,
+        "space": model.space,
+        "times": times.tolist(),
+        "frozen": [] if model.frozen is None else seen(model.frozen.tokens).tolist(),
+        "value": model.values.sum(axis=0).tolist() if model.dim <= MOST else None,
+        "form": _form(model),
+        "projection": seen.described(),
+        "atlas": prediction.described(),
+        "recipe": _recipe(spec, start),
+        **ruler.described(),
+    }
+    positive = times[times > 0]
+    log = len(positive) > 2 and positive[-1] / positive[1] > LONG * len(positive) / 10
+    head = {"frames": len(x), "n": len(start), "axes": shown.shape[-1], "measures": len(NAMES), "scales": scales}
+    view = {"clock": "log" if log else "linear", "hull": model.space != "sphere" and model.dim <= 3}
+    return {"began": told, "head": head, "data": data, "ended": str(run.attrs["outcome"]), "view": view}
+
+
+def _one(run: xr.Dataset, which: int | None) -> tuple[Model, Array, Array, Array]:
+    """Model, times, positions (time, n, d) and start of one run; frames that are missing are left out."""
+    validate(run)
+    if "x" not in run:
+        raise bad("run", "a run without positions", "one that kept them", "Simulate with positions=True.")
+    if "run" in run["x"].dims:
+        count = run.sizes["run"]
+        if not isinstance(which, int) or not 0 <= which < count:
+            raise bad("which run", which, f"a number from 0 to {count - 1}", "This is an ensemble: say which to show.")
+        run = run.isel(run=which)
+    elif which not in (None, 0):
+        raise bad("which run", which, "None, as this is a single run")
+    x = run["x"].values.astype(np.float64)
+    there = np.isfinite(x).all(axis=(1, 2))
+    if not there.any():
+        raise bad("run", "a run without a single frame", "one with frames")
+    start = run["start"].values.astype(np.float64)
+    return model_of(run), run["time"].values[there].astype(np.float64), x[there], start
+
+
+def _form(model: Model) -> list[list[float]] | None:
+    """B of the logits, where the positions of the page are enough to compute attention there."""
+    plain = model.normaliser == "softmax" and model.bias is None and model.frozen is None and model.n_heads == 1
+    shown = model.space != "rescaled" and 2 <= model.dim <= projection.SHOWN
+    return model.form[0].tolist() if plain and shown else None
+
+
+def _spec(run: xr.Dataset, model: Model, start: Array) -> dict[str, Any]:
+    """The run as in a run.toml, from its own attributes."""
+    table: dict[str, Any] = {"dim": model.dim, "beta": "inf" if math.isinf(model.beta) else model.beta}
+    for name in ("query", "key", "value"):
+        if getattr(model, name) is not None:
+            table[name] = getattr(model, name).tolist()
+    mask = model.mask if isinstance(model.mask, str) else {"window": model.mask.width, "causal": model.mask.causal}
+    for name, value, usual in (
+        ("mask", mask, "causal"),
+        ("normaliser", model.normaliser, "softmax"),
+        ("space", model.space, "sphere"),
+        ("noise", model.noise, 0.0),
+    ):
+        if value != usual:
+            table[name] = value
+    if model.norm.kind != "post":
+        table["layer_norm"] = json.loads(run.attrs["model"])["layer_norm"]
+    if model.bias is not None:
+        table["bias"] = {"slope": model.bias.slope}
+    if model.feedforward is not None:
+        ff = model.feedforward
+        table["feedforward"] = {"w": ff.w.tolist(), "a": ff.a.tolist(), "b": ff.b.tolist(), "activation": ff.activation}
+    if model.frozen is not None:
+        table["frozen"] = {"tokens": model.frozen.tokens.tolist(), "weights": model.frozen.weights.tolist()}
+    attrs = run.attrs
+    simulate = {"t_end": float(attrs["t_end"]), "scheme": attrs["scheme"], "seed": int(attrs["seed"])}
+    simulate |= {name: float(attrs[name]) for name in ("rtol", "atol")}
+    if not math.isnan(float(attrs["dt"])):
+        simulate["dt"] = float(attrs["dt"])
+    return {"model": table, "start": {"array": start.tolist()}, "simulate": simulate}
+
+
+def _recipe(spec: dict[str, Any], start: Array) -> dict[str, str]:
+    if start.size <= WRITTEN:
+        return recipe.of(spec)
+    words = f"# The start of {len(start)} tokens is too long to be written out here.\n"
+    return {
+        "toml": words + "# Ask for the saved run, and repeat it with: tokenflock simulate --again run.zarr\n",
+        "python": words + 'import tokenflock as flock\n\nrun = flock.again(flock.load("run.zarr"))\n',
+    }

@@ -1,0 +1,118 @@
+"""A run and the changes on its way, as stages: each goes on from a frame of the one before, with its own model.
+
+What a run.toml and the list `then` say is all there is to know: the same dictionary gives the same frames again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tokenflock.engine.contract import Task
+from tokenflock.errors import SpecError, bad, unknown
+from tokenflock.explorer.messages import Limits, Plan, plan
+from tokenflock.geometry import Array
+from tokenflock.model import Model
+from tokenflock.simulation import check_start, task_of
+
+CHANGE = ("at", "model", "simulate")
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A stretch of a run with one model. Frame numbers and times are those of the whole run."""
+
+    plan: Plan
+    task: Task
+    first: int  # the frame it goes on from; -1 for the first stage, which starts from the tokens themselves
+    begin: float  # the time of that frame
+    times: Array  # of its own frames first + 1, first + 2, ..., from its beginning on
+
+    @property
+    def last(self) -> int:
+        """Its last frame."""
+        return self.first + len(self.times)
+
+    def until(self, frame: int) -> Stage:
+        """The same, ended at a frame; its steps are those of the whole stage, so that nothing moves by a bit."""
+        return Stage(self.plan, self.task, self.first, self.begin, self.times[: frame - self.first])
+
+
+def stage(planned: Plan, first: int, begin: float) -> Stage:
+    """One stage of a plan: its kept times, without 0 where another stage ended there."""
+    options: dict[str, Any] = {"scheme": "auto", "rtol": 1e-6, "atol": 1e-9, "dt": None, "seed": 0} | planned.options
+    wanted, task = task_of(
+        planned.model,
+        options["t_end"],
+        options["times"],
+        options["scheme"],
+        options["rtol"],
+        options["atol"],
+        options["dt"],
+        "float64",
+        options["seed"],
+    )
+    if first < 0:
+        wanted = wanted if wanted[0] == 0 else np.concatenate([[0.0], wanted])
+    else:
+        wanted = wanted[wanted > 0]
+        wanted = wanted[np.diff(begin + wanted, prepend=begin) > 0]  # at t = 1e20 a step of 1 is none
+        if not len(wanted):
+            raise bad("t_end", options["t_end"], f"more than rounding of t = {begin:g}", "Raise t_end, or restart.")
+    return Stage(planned, task, first, begin, wanted)
+
+
+def cannot_continue(before: Model, after: Model) -> str | None:
+    """Why a run with one model cannot go on with another from the middle, or None."""
+    reasons = (
+        (before.dim != after.dim, "the dimension changed"),
+        (before.space != after.space, "the space changed"),
+        (not (before.autonomous and after.autonomous), "the right-hand side depends on time"),
+        (before.has_radius or after.has_radius, "the magnitudes of this layer norm start anew"),
+        (after.norm.kind == "mix", "the layer norm has a switch time"),
+    )
+    return next((why for applies, why in reasons if applies), None)
+
+
+def stages(spec: Mapping[str, Any], limits: Limits) -> list[Stage]:
+    """All stages of a run; the first error names what is wrong."""
+    changes = spec.get("then") or []
+    if not isinstance(changes, list) or len(changes) > limits.changes:
+        raise bad("then", f"{len(changes)} changes", f"a list of at most {limits.changes}", "Restart from here.")
+    planned = plan(spec, limits)
+    check_start(planned.model, planned.start)
+    found = [stage(planned, -1, 0.0)]
+    for change in changes:
+        found = extended(found, change, limits)
+    return found
+
+
+def extended(before: list[Stage], change: Any, limits: Limits) -> list[Stage]:
+    """The stages up to the frame `at` of a change, and a new one from there on."""
+    if not isinstance(change, Mapping):
+        raise bad("then", type(change).__name__, "tables of at, model and simulate")
+    for key in change:
+        if key not in CHANGE:
+            raise unknown("key of then", key, CHANGE)
+    at = change.get("at")
+    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= before[-1].last:
+        raise bad("then.at", at, f"a frame of the run, 0 to {before[-1].last}")
+    kept = [s.until(min(at, s.last)) for s in before if s.first < at or s.first < 0]
+    asked = {"model": change.get("model"), "simulate": change.get("simulate"), "start": before[0].plan.spec["start"]}
+    planned = plan(asked, limits)
+    if why := cannot_continue(kept[-1].plan.model, planned.model):
+        raise SpecError(f"the run cannot go on from here: {why}. Restart it.")
+    last = kept[-1]
+    begin = last.begin + float(last.times[at - last.first - 1])
+    added = stage(planned, at, begin)
+    if added.last + 1 > 2 * limits.frames:
+        raise bad("then", f"{added.last + 1} frames", f"at most {2 * limits.frames}", "Restart from here.")
+    return [*kept, added]
+
+
+def all_times(found: list[Stage]) -> Array:
+    """The times of all frames."""
+    return np.concatenate([s.begin + s.times for s in found])

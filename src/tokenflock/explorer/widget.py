@@ -1,0 +1,127 @@
+"""The explorer in a notebook (Jupyter, VS Code, marimo): the same page as a widget, recorded or live."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tokenflock.errors import bad, missing
+from tokenflock.explorer.messages import Limits
+from tokenflock.explorer.recording import FRAMES, record
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+HEIGHT = 760
+
+
+def view(
+    run: xr.Dataset | Mapping[str, Any] | None = None,
+    *,
+    which: int | None = None,
+    height: int = HEIGHT,
+    frames: int = FRAMES,
+) -> Any:
+    """Show a trajectory in a notebook. Without one, or with a run as in run.toml, the widget computes while you steer.
+
+    which: the run of an ensemble. height: in pixels. frames: a longer run is thinned.
+    """
+    made = _class()
+    if run is None or (isinstance(run, Mapping) and not hasattr(run, "data_vars")):
+        from tokenflock.explorer.server import presets
+
+        gallery = presets()["presets"]
+        spec, shown = (gallery[0]["spec"], gallery[0]["view"]) if run is None else (dict(run), {})
+        return made(live=True, meta={"spec": spec, "view": shown, "presets": gallery}, height=height)
+    if not hasattr(run, "data_vars"):
+        raise bad("run", type(run).__name__, "a trajectory, a run as in run.toml, or None for a live view")
+    held = record(run, which, frames)  # type: ignore[arg-type]
+    data = held.pop("data")
+    return made(live=False, meta={**held, "title": ""}, data=data, height=height)
+
+
+@lru_cache
+def _class() -> Any:
+    """The widget; its library is imported now."""
+    try:
+        import anywidget
+        import traitlets
+    except ImportError as error:
+        raise missing("anywidget", "notebook", "the view in a notebook") from error
+    from importlib.resources import files
+
+    class ExplorerWidget(anywidget.AnyWidget):
+        """See the head of this file. A live one has a session in this process, which ends when the view is closed."""
+
+        _esm = files("tokenflock.explorer").joinpath("static", "explorer.js").read_text(encoding="utf-8")
+        live = traitlets.Bool(False).tag(sync=True)
+        meta = traitlets.Dict().tag(sync=True)
+        data = traitlets.Bytes(b"").tag(sync=True)
+        height = traitlets.Int(HEIGHT).tag(sync=True)
+
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            self._line = Line(self) if self.live else None
+            if self._line:
+                self.on_msg(self._line.heard)
+
+        def close(self) -> None:
+            """Let the run go, then the widget."""
+            line = getattr(self, "_line", None)
+            if line:
+                line.end()
+            super().close()
+
+    return ExplorerWidget
+
+
+class Line:
+    """Between a widget and its session: the tab of the server, in a thread of its own, over the widget's messages."""
+
+    def __init__(self, widget: Any, limits: Limits | None = None) -> None:
+        self._widget, self._limits = widget, limits or Limits()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._said: asyncio.Queue[str | None] | None = None
+        self._ready = threading.Event()
+
+    def heard(self, widget: Any, content: Any, buffers: Any) -> None:
+        """A message of the page."""
+        if isinstance(content, Mapping) and content.get("type") == "close":
+            return self.end()
+        if self._thread is None or not self._thread.is_alive():
+            self._ready.clear()
+            self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+            self._thread.start()
+            self._ready.wait(10.0)
+        assert self._loop is not None
+        assert self._said is not None
+        self._loop.call_soon_threadsafe(self._said.put_nowait, json.dumps(content))
+        return None
+
+    async def _serve(self) -> None:
+        from tokenflock.explorer.tab import Tab
+
+        self._loop, self._said = asyncio.get_running_loop(), asyncio.Queue()
+        with ThreadPoolExecutor(1, thread_name_prefix="explorer") as pool:
+            tab = Tab(self._send, self._said.get, pool, self._limits, lambda: True)
+            self._ready.set()
+            await tab.serve()
+
+    async def _send(self, message: str | bytes) -> None:
+        if isinstance(message, bytes):
+            self._widget.send({"type": "packet"}, buffers=[message])
+        else:
+            self._widget.send(json.loads(message))
+
+    def end(self) -> None:
+        """The page is closed."""
+        if self._thread is not None and self._thread.is_alive() and self._loop is not None and self._said is not None:
+            self._loop.call_soon_threadsafe(self._said.put_nowait, None)
+            self._thread.join(10.0)
+        self._thread = None

@@ -1,0 +1,345 @@
+"""`Flow`: a model as a torch module, through which gradients pass; `gradient`: the same for those who have only numpy.
+
+    flow = flock.Flow(model, trainable=("value",))
+    x = flow(start, t_end=5.0)
+    ((x - target) ** 2).sum().backward()        # flow.value.grad, start.grad
+
+Two ways back. "checkpoint" goes in reverse through the steps that were taken: the exact gradient of the numbers that
+came out, which is what an optimiser wants. "adjoint" solves the adjoint equation with a tolerance of its own: the
+gradient of the flow itself, whatever steps were taken. The two differ by the error of the steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tokenflock.arguments import real, scalar
+from tokenflock.errors import SpecError, bad, clash, missing, unknown
+from tokenflock.model import Model
+from tokenflock.schemes import Rosenbrock, scheme_named
+
+try:
+    import torch
+except ImportError as error:
+    raise missing("torch", "gpu", "flock.Flow and flock.gradient") from error
+from torch import Tensor, nn
+
+from tokenflock.adjoint import Adjoint
+from tokenflock.dynamics import NAMES as DTYPES
+from tokenflock.dynamics import Course, Dynamics, Weights, adaptive_plan, fixed_plan, walk
+
+SCHEMES = ("tsit5", "rk4", "heun", "euler", "layers")
+WAYS = ("checkpoint", "adjoint")
+FEEDFORWARD = ("w", "a", "b")
+TRAINABLE = ("beta", "query", "key", "value", "feedforward")
+OFF_SPHERE = 1e-4  # starts this far off are put on the sphere; farther is an error
+
+
+class Schedule(nn.Module):
+    """A weight that varies with time: one value for each knot, (knots, ...), a parameter.
+
+    kind "constant": values[k] from knots[k] on, until the next knot. "linear": straight lines between the knots. Before
+    the first knot and after the last the nearest value holds. Steps never cross a knot. Of a query, key or value a
+    shape (knots, runs, heads, ...) gives every run of an ensemble its own.
+    """
+
+    def __init__(self, knots: Any, values: Any, kind: str = "constant") -> None:
+        super().__init__()
+        times = real("knots", knots, "finite times")
+        if times.ndim != 1 or times.size == 0 or (np.diff(times) <= 0).any():
+            raise bad("knots", knots, "one axis of strictly increasing times", "Sort them: numpy.unique(knots).")
+        if kind not in ("constant", "linear"):
+            raise unknown("kind of schedule", kind, ("constant", "linear"))
+        data = values if isinstance(values, Tensor) else torch.as_tensor(real("values", values, "finite numbers"))
+        if data.ndim == 0 or len(data) != len(times):
+            shape = f"({len(times)}, ...)"
+            raise bad("values.shape", tuple(data.shape), shape, "One value for each knot, on the first axis.")
+        self.kind, self.knots = kind, tuple(float(t) for t in times)
+        self.values = nn.Parameter(data.detach().clone())
+
+    @property
+    def course(self) -> Course:
+        """The knots, without the values."""
+        return Course(self.knots, self.kind == "linear")
+
+    def forward(self, t: float) -> Tensor:
+        """The value at time t."""
+        return self.course.at(self.values, float(t), float(t))
+
+    def extra_repr(self) -> str:
+        return f"{len(self.knots)} knots in [{self.knots[0]:g}, {self.knots[-1]:g}], {self.kind}"
+
+
+class Flow(nn.Module):
+    """The motion of tokens from a start to a later time, as a torch module.
+
+    **Main arguments**
+
+    - `model`: a `flock.Model`. beta = inf is refused: hardmax has no derivative.
+    - `scheme`: "tsit5", adaptive with `rtol` and `atol`, or fixed if `dt` is given; "rk4", "heun", "euler" with `dt`;
+      "layers", the discrete-time transformer with one block a step of `dt`.
+    - `trainable`: the weights that are parameters of the module, of "beta", "query", "key", "value", "feedforward"
+      (which are `flow.w`, `flow.a`, `flow.b`). All that the model has if left out; () for none. The others stay as
+      they are in the model.
+    - `varying`: {"value": flock.Schedule(...)}, weights that vary with time, in place of the model's own.
+
+    **Other arguments**
+
+    - `gradient`: "checkpoint" or "adjoint", see the top of this file. With adaptive steps "checkpoint" takes the step
+      sizes as given: other ones would change the tokens by no more than the tolerance.
+    - `adjoint_rtol`: of the costate, relative to its largest entry; `rtol` if left out.
+    - `seed`: of the noise. Noise is frozen: the same numbers at every call, so a gradient is that of one path, and
+      `flock.simulate` with the same seed and `dt` gives the same tokens.
+
+    A ReLU has no derivative at its kink; there the slope 0 is taken, as everywhere in torch. Paths that cross a kink
+    have the right gradient for almost every start.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        scheme: str = "tsit5",
+        dt: float | None = None,
+        rtol: float = 1e-6,
+        atol: float = 1e-9,
+        gradient: str = "checkpoint",
+        adjoint_rtol: float | None = None,
+        trainable: Sequence[str] | None = None,
+        varying: Mapping[str, Schedule] | None = None,
+        seed: int = 0,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
+        super().__init__()
+        _check_model(model)
+        if dtype not in DTYPES:
+            raise unknown("dtype", dtype, [str(d) for d in DTYPES])
+        positive = ("a number > 0", lambda v: v > 0)
+        self.model, self.seed = model, int(seed)
+        self.scheme, self.dt = scheme, None if dt is None else scalar("dt", dt, *positive)
+        self.rtol, self.atol = scalar("rtol", rtol, *positive), scalar("atol", atol, *positive)
+        self.gradient = gradient
+        self.adjoint_rtol = self.rtol if adjoint_rtol is None else scalar("adjoint_rtol", adjoint_rtol, *positive)
+        self._check_way()
+        self.varying = nn.ModuleDict(_checked_schedules(model, dict(varying or {})))
+        for name, value in _parameters(model, trainable, set(self.varying)).items():
+            self.register_parameter(name, nn.Parameter(torch.as_tensor(value.copy(), dtype=dtype)))
+        self.varying.to(dtype)
+
+    def _check_way(self) -> None:
+        """What the scheme and the way back ask for."""
+        if self.scheme not in SCHEMES:
+            raise unknown("scheme", self.scheme, SCHEMES)
+        if self.gradient not in WAYS:
+            raise unknown("gradient", self.gradient, WAYS)
+        if self.dt is None and self.scheme != "tsit5":
+            raise bad("dt", None, f"a step size > 0 for scheme={self.scheme!r}", "Give dt, for example dt=0.1.")
+        if self.model.noise and self.scheme not in ("euler", "heun"):
+            raise clash("noise", f"scheme={self.scheme!r}", "Noise needs scheme='euler' or 'heun' with dt.")
+        if self.gradient == "adjoint" and self.dt is not None:
+            advice = "It is for adaptive steps (scheme='tsit5' without dt); fixed ones have gradient='checkpoint'."
+            raise clash("gradient='adjoint'", f"dt={self.dt:g}", advice)
+
+    @property
+    def weights(self) -> Weights:
+        """Everything a gradient can be taken of, by name: parameters, and the values of schedules."""
+        return {**dict(self.named_parameters(recurse=False)), **{k: s.values for k, s in self._schedules()}}
+
+    def _schedules(self) -> list[tuple[str, Schedule]]:
+        return [(name, module) for name, module in self.varying.items() if isinstance(module, Schedule)]
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The velocity and the step, as functions of the weights."""
+        table = None if self.scheme == "layers" else scheme_named(self.scheme)
+        assert not isinstance(table, Rosenbrock)
+        return Dynamics(self.model, table, {k: s.course for k, s in self._schedules()}, self.seed)
+
+    def forward(
+        self,
+        start: Tensor,
+        t_end: float | None = None,
+        *,
+        times: Any = None,
+        t_start: float = 0.0,
+        radius: Tensor | None = None,
+        with_radius: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Tokens (..., n, dim) at `t_end`, or (..., times, n, dim) at `times`, from `start` (..., n, dim) at `t_start`.
+
+        On the sphere the start is divided by its length first, so its gradient is tangent. radius: the magnitudes
+        (..., n) to start from, where the layer norm has them; with_radius: return them too, as (tokens, magnitudes).
+        """
+        begin, wanted = self._when(t_end, times, t_start)
+        y = self._state(start, radius)
+        frames = self._run(y, begin, wanted)
+        frames = frames[0] if times is None else frames.movedim(0, 1)  # (runs, times, n, m)
+        frames = frames if start.ndim == 3 else frames[0]
+        d = self.model.dim
+        if not with_radius:
+            return frames[..., :d]
+        return frames[..., :d], frames[..., d] if self.model.has_radius else torch.ones_like(frames[..., 0])
+
+    def _run(self, y: Tensor, begin: float, wanted: list[float]) -> Tensor:
+        dynamics, weights = self.dynamics, self.weights
+        if self.dt is not None:
+            return walk(dynamics, weights, y, fixed_plan(dynamics, begin, wanted, self.dt))
+        if self.gradient == "adjoint":
+            tolerance = (self.rtol, self.atol, self.adjoint_rtol)
+            return Adjoint.apply(y, dynamics, begin, wanted, tolerance, tuple(weights), *weights.values())
+        plan, states = adaptive_plan(dynamics, weights, y, begin, wanted, self.rtol, self.atol)
+        recording = torch.is_grad_enabled() and any(t.requires_grad for t in (y, *weights.values()))
+        return walk(dynamics, weights, y, plan) if recording else torch.stack([states[k] for k in plan.marks])
+
+    def _when(self, t_end: Any, times: Any, t_start: Any) -> tuple[float, list[float]]:
+        """The first time, and the wanted ones."""
+        begin = scalar("t_start", t_start, "a time >= 0", lambda t: t >= 0)
+        if (t_end is None) == (times is None):
+            raise SpecError("give t_end or times, one of them: flow(start, 5.0) or flow(start, times=[1.0, 5.0]).")
+        wanted = np.atleast_1d(real("t_end" if times is None else "times", t_end if times is None else times, "times"))
+        if wanted.ndim != 1 or wanted.size == 0 or (np.diff(wanted) <= 0).any() or wanted[0] < begin:
+            raise bad("times", np.shape(wanted), f"one axis of strictly increasing times from t_start = {begin:g} on")
+        if self.scheme == "layers":
+            assert self.dt is not None
+            off = np.abs(np.append(wanted, begin) / self.dt - np.round(np.append(wanted, begin) / self.dt)).max()
+            if off > 1e-6:
+                raise bad("times", wanted.tolist(), f"multiples of dt = {self.dt:g}", "Layers have no time between.")
+        return begin, [float(t) for t in wanted]
+
+    def _state(self, start: Tensor, radius: Tensor | None) -> Tensor:
+        """The first state (runs, n, m)."""
+        model = self.model
+        if not isinstance(start, Tensor):
+            advice = "torch.as_tensor(start), or flock.gradient for numpy arrays."
+            raise bad("start", type(start).__name__, "a torch tensor", advice)
+        if start.ndim not in (2, 3) or start.shape[-1] != model.dim or start.numel() == 0:
+            raise bad("start.shape", tuple(start.shape), f"(n, {model.dim}) or (runs, n, {model.dim})")
+        if start.dtype not in DTYPES:
+            raise bad("start.dtype", start.dtype, " or ".join(map(str, DTYPES)), "start.double()")
+        for name, weight in self.weights.items():
+            if weight.dtype != start.dtype or weight.device != start.device:
+                given = f"{start.dtype} on {start.device}"
+                allowed = f"{weight.dtype} on {weight.device}, as {name} is"
+                raise bad("start", given, allowed, "Bring them together with flow.to(start) or start.to(...).")
+        if not bool(torch.isfinite(start.detach()).all()):
+            raise bad("start", "a tensor with nan or inf", "finite numbers")
+        y = start if start.ndim == 3 else start[None]
+        if model.space == "sphere":
+            length = torch.linalg.vector_norm(y, dim=-1, keepdim=True)
+            off = float((length.detach() - 1).abs().max())
+            if off > OFF_SPHERE:
+                given = f"tokens up to {off:.1e} off the sphere"
+                advice = "Divide by their length: torch.nn.functional.normalize(start, dim=-1)."
+                raise bad("start", given, f"unit vectors to {OFF_SPHERE:g}", advice)
+            y = y / length
+        if not model.has_radius:
+            return y
+        r = torch.full_like(y[..., 0], model.norm.radius) if radius is None else radius.expand(y.shape[:-1])
+        return torch.cat([y, r[..., None]], dim=-1)
+
+    def extra_repr(self) -> str:
+        steps = f"dt={self.dt:g}" if self.dt is not None else f"rtol={self.rtol:g}"
+        return f"dim={self.model.dim}, scheme={self.scheme!r}, {steps}, gradient={self.gradient!r}"
+
+
+def gradient(
+    model: Model,
+    start: Any,
+    t_end: float | None,
+    loss: Callable[[Tensor], Tensor],
+    *,
+    wrt: Sequence[str] | None = None,
+    times: Any = None,
+    **options: Any,
+) -> tuple[float, dict[str, np.ndarray]]:
+    """The value of loss(tokens at t_end) and its gradients, by name: numpy in, numpy out.
+
+    **Main arguments**
+
+    - `model`, `start`, `t_end`: as in `flock.simulate`; `times`, with `t_end=None`: the loss is then given
+      (times, n, dim).
+    - `loss`: a function of a torch tensor x (n, dim), or (runs, n, dim), that returns one number. What is written with
+      `*`, `@`, `.sum()`, `.mean()`, `abs` works on tensors as it does on arrays.
+
+    **Other arguments**
+
+    - `wrt`: of what gradients are wanted: "start", "beta", "query", "key", "value", "feedforward"; all that the model
+      has if left out. Those of a feed-forward are called "w", "a", "b". On the sphere that of start is tangent.
+    - everything else as in `flock.Flow`: `scheme`, `dt`, `rtol`, `gradient="adjoint"`, `varying`, ...
+    """
+    asked = ("start", *TRAINABLE) if wrt is None else tuple(wrt)
+    for name in asked:
+        if name not in ("start", *TRAINABLE, *(options.get("varying") or {})):
+            raise unknown("name in wrt", name, ("start", *TRAINABLE))
+    trainable = None if wrt is None else [name for name in asked if name != "start"]
+    flow = Flow(model, trainable=trainable, **options)
+    x = torch.as_tensor(real("start", start, "finite numbers")).to(options.get("dtype", torch.float64))
+    x.requires_grad_("start" in asked)
+    found = loss(flow(x, t_end, times=times))
+    if not isinstance(found, Tensor) or found.numel() != 1:
+        given = type(found).__name__ if not isinstance(found, Tensor) else f"a tensor of shape {tuple(found.shape)}"
+        raise bad("loss", given, "a function that returns one number as a tensor", "For example lambda x: x.sum().")
+    wanted = {**({"start": x} if "start" in asked else {}), **flow.weights}
+    if not wanted:
+        return float(found.detach()), {}
+    if not found.requires_grad:
+        raise bad("loss", "a function that does not depend on the tokens", "torch operations on its argument")
+    slopes = torch.autograd.grad(found, list(wanted.values()), allow_unused=True)
+    zero = lambda name: np.zeros(wanted[name].shape)  # noqa: E731
+    return float(found.detach()), {k: zero(k) if g is None else g.numpy() for k, g in zip(wanted, slopes, strict=True)}
+
+
+def _check_model(model: Any) -> None:
+    if not isinstance(model, Model):
+        raise bad("model", model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
+    if math.isinf(model.beta):
+        advice = "Hardmax jumps from one leader to the next: it has no derivative. Take a large finite beta."
+        raise bad("beta", model.beta, "a finite number where gradients are wanted", advice)
+
+
+def _own(model: Model, name: str) -> np.ndarray:
+    """A weight of the model as an array; identities are written out."""
+    if name == "beta":
+        return np.asarray(model.beta)
+    if name in FEEDFORWARD:
+        return np.asarray(getattr(model.feedforward, name))
+    own = getattr(model, name)
+    return np.eye(model.dim) if own is None else own
+
+
+def _parameters(model: Model, trainable: Sequence[str] | None, varying: set[str]) -> dict[str, np.ndarray]:
+    """The weights that are parameters, with their first values."""
+    if isinstance(trainable, str):
+        raise bad("trainable", trainable, "a list of names", f"Write trainable=({trainable!r},).")
+    names = [n for n in TRAINABLE if n not in varying] if trainable is None else list(trainable)
+    for name in names:
+        if name not in TRAINABLE:
+            raise unknown("trainable weight", name, TRAINABLE)
+        if name in varying:
+            raise clash(f"trainable={name!r}", f"varying={name!r}", "The values of a schedule are parameters already.")
+        if name == "feedforward" and model.feedforward is None and trainable is not None:
+            raise bad("trainable", name, "weights that the model has", "This model has no feed-forward part.")
+    parts = FEEDFORWARD if model.feedforward is not None else ()
+    flat = [part for name in names for part in (parts if name == "feedforward" else (name,)) if part not in varying]
+    return {name: _own(model, name) for name in flat}
+
+
+def _checked_schedules(model: Model, varying: dict[str, Schedule]) -> dict[str, Schedule]:
+    known = ("beta", "query", "key", "value", *(FEEDFORWARD if model.feedforward is not None else ()))
+    for name, schedule in varying.items():
+        if name not in known:
+            raise unknown("varying weight", name, known)
+        if not isinstance(schedule, Schedule):
+            raise bad(f"varying[{name!r}]", type(schedule).__name__, "a flock.Schedule(knots, values)")
+        wanted, given = _own(model, name).shape, tuple(schedule.values.shape[1:])
+        a_run_each = name in ("query", "key", "value") and len(given) == 4 and given[2:] == wanted[-2:]
+        if given != wanted and not (a_run_each and given[1] in (1, model.n_heads)):
+            advice = "A schedule has the shape of the model's own weight at every knot."
+            raise bad(f"varying[{name!r}].values.shape", (len(schedule.knots), *given), f"(knots, *{wanted})", advice)
+        if name == "value" and model.space == "rescaled":
+            raise clash("a varying value", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
+    return varying

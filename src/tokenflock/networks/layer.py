@@ -1,0 +1,93 @@
+"""One transformer block as arrays, in the same form whatever the family of the network it comes from.
+
+With y what attention reads, the token x or, if the order is "pre", attention_norm(x), head h is
+
+    logits   s_ij = scale <R_i (query[h] y_i + query_bias[h]), R_j (key[h] y_j + key_bias[h])>
+    writes   sum_j A_ij output[h] (value[h] y_j + value_bias[h]),   and output_bias once for all heads
+
+where R is the rotary turn, if there is one. Matrices act on column vectors: query[h] is (k, d), output[h] is (d, k).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenflock.networks.rotary import Rotary
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Norm:
+    """A layer norm, weight (x - mean) / sqrt(var + eps) + bias, or without the mean: kind "rms"."""
+
+    kind: str  #: "layer" or "rms"
+    weight: Array  #: (d,)
+    bias: Array | None
+    eps: float
+
+    def __call__(self, x: Array) -> Array:
+        """The norm of vectors on the last axis."""
+        if self.kind == "layer":
+            x = x - x.mean(axis=-1, keepdims=True)
+        y = x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + self.eps) * self.weight
+        return y if self.bias is None else y + self.bias
+
+
+@dataclass(frozen=True)
+class Feedforward:
+    """down sigma(up x) with biases; gated: down (sigma(gate x) * (up x))."""
+
+    kind: str  #: "mlp" or "gated"
+    up: Array  #: (m, d)
+    down: Array  #: (d, m)
+    gate: Array | None
+    up_bias: Array | None
+    down_bias: Array | None
+    gate_bias: Array | None
+    activation: str  #: Hugging Face's name of sigma: gelu, gelu_new, relu, silu, ...
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Everything of one block. Heads that share keys and values (n_groups < n_heads) have them repeated."""
+
+    query: Array  #: (H, k, d)
+    key: Array  #: (H, k, d)
+    value: Array  #: (H, k, d)
+    output: Array  #: (H, d, k)
+    query_bias: Array | None  #: (H, k)
+    key_bias: Array | None
+    value_bias: Array | None
+    output_bias: Array | None  #: (d,)
+    n_groups: int  #: how many different keys and values
+    scale: float  #: of the logits: 1 / sqrt(k) but for rare models
+    causal: bool
+    window: int | None  #: tokens that a causal token sees, itself included; None: all before it
+    order: str  #: "post": x <- norm(x + attention(x)), "pre": x <- x + attention(norm(x))
+    parallel: bool  #: pre only: feed-forward reads the same x as attention, and both are added
+    attention_norm: Norm
+    feedforward_norm: Norm | None  #: None if the feed-forward was not asked for
+    feedforward: Feedforward | None
+    rotary: Rotary | None
+    query_norm: Norm | None = None  #: of every head's k numbers, before the rotary turn
+    key_norm: Norm | None = None
+
+    @property
+    def n_heads(self) -> int:
+        """H."""
+        return self.query.shape[0]
+
+    @property
+    def head_dim(self) -> int:
+        """k."""
+        return self.query.shape[1]
+
+    @property
+    def dim(self) -> int:
+        """d."""
+        return self.query.shape[2]

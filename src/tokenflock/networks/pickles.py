@@ -1,0 +1,187 @@
+"""What torch.save writes, without torch: one pickle after the other with the numbers behind, or a zip of both.
+
+A pickle is a program. The one that reads it here knows the few names a dictionary of tensors needs, hands out objects
+that cannot be changed, and refuses every other name. Numbers stay in the file until they are asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import pickle
+import zipfile
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenflock.errors import FileError
+from tokenflock.networks.numbers import Entry, as_numbers, n_bytes
+
+#: names of storages in torch's pickles
+STORAGES = {
+    "DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "BFloat16Storage": "bf16",
+    "LongStorage": "<i8", "IntStorage": "<i4", "ShortStorage": "<i2", "CharStorage": "<i1", "ByteStorage": "<u1",
+    "BoolStorage": "<?",
+}  # fmt: skip
+LEGACY_MAGIC, LEGACY_PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
+
+
+class _Storage(NamedTuple):
+    """A run of numbers that is yet to be read."""
+
+    key: str
+    kind: str
+    numel: int
+
+
+class _Tensor(NamedTuple):
+    """A view of a storage. Only tuples are handed to the pickle: nothing it does afterwards can change them."""
+
+    storage: _Storage
+    offset: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+
+
+class _Kind(NamedTuple):
+    """A storage type, known by its name alone."""
+
+    kind: str
+
+
+class _Call:
+    """A function the pickle may call; without attributes that it could set."""
+
+    __slots__ = ()
+
+
+class _RebuildTensor(_Call):
+    __slots__ = ()
+
+    def __call__(self, storage: Any, offset: Any, shape: Any, stride: Any, *_: Any) -> _Tensor:
+        if not isinstance(storage, _Storage):
+            raise FileError("a tensor is made of something that is not a storage.")
+        numbers = (offset, *shape, *stride)
+        if len(shape) != len(stride) or not all(type(k) is int and k >= 0 for k in numbers):
+            raise FileError(f"a tensor has offset {offset!r}, shape {shape!r} and stride {stride!r}.")
+        return _Tensor(storage, offset, tuple(shape), tuple(stride))
+
+
+class _RebuildParameter(_Call):
+    __slots__ = ()
+
+    def __call__(self, tensor: Any, *_: Any) -> Any:
+        return tensor
+
+
+class _Reader(pickle._Unpickler):
+    """Python's own unpickler, written in Python: it has no table whose size a file could choose."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("collections", "OrderedDict"):
+            return OrderedDict
+        if module == "torch" and name in STORAGES:
+            return _Kind(STORAGES[name])
+        if module == "torch._utils" and name in ("_rebuild_tensor", "_rebuild_tensor_v2"):
+            return _RebuildTensor()
+        if module == "torch._utils" and name == "_rebuild_parameter":
+            return _RebuildParameter()
+        raise FileError(f"its pickle asks for {module}.{name}, which no dictionary of tensors needs. Do not trust it.")
+
+    def persistent_load(self, saved: Any) -> _Storage:
+        word, kind, key, _place, numel, *view = saved
+        if (
+            word != "storage"
+            or not isinstance(kind, _Kind)
+            or type(numel) is not int
+            or any(v is not None for v in view)
+        ):
+            raise FileError(f"its pickle refers to {saved!r}, which is not a plain storage.")
+        return _Storage(str(key), kind.kind, numel)
+
+
+def _next(stream: Any) -> Any:
+    return _Reader(stream).load()
+
+
+def legacy(data: Any) -> dict[str, Entry]:
+    """Pickles of a magic number, a version, the machine, the tensors and the keys; then the storages of those keys.
+
+    data: the file as a mmap.
+    """
+    data.seek(0)
+    if _next(data) != LEGACY_MAGIC or _next(data) != LEGACY_PROTOCOL:
+        raise FileError("it is a pickle, but not one of torch.save.")
+    if not _next(data)["little_endian"]:
+        raise FileError("its numbers are big-endian.")
+    tensors, keys = _next(data), _next(data)
+    kinds = {t.storage.key: t.storage for t in _tensors(tensors).values()}
+    where, at = {}, data.tell()
+    for key in keys:
+        numel = int.from_bytes(data[at : at + 8], "little")
+        known = kinds.get(key)
+        if known is None or numel != known.numel:
+            raise FileError(
+                f"storage {key!r} is not the one its tensors ask for, so that what follows cannot be found."
+            )
+        where[key] = (at + 8, min(at + 8 + numel * n_bytes(known.kind), len(data)))
+        at = where[key][1]
+    view = memoryview(data)
+    return _entries(tensors, lambda key: where[key][1] - where[key][0], lambda key: view[slice(*where[key])])
+
+
+def zipped(path: str) -> dict[str, Entry]:
+    """A zip of FOLDER/data.pkl and FOLDER/data/KEY."""
+    with zipfile.ZipFile(path) as archive:
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        pickles = [name for name in sizes if name.endswith("/data.pkl")]
+        if len(pickles) != 1:
+            raise FileError("it is a zip without the one data.pkl of torch.save.")
+        if sum(sizes.values()) > os.path.getsize(path):  # torch.save does not compress: this could be any amount
+            raise FileError("it is a zip that unpacks to more than its own size, which torch.save does not write.")
+        folder = pickles[0].removesuffix("data.pkl")
+        if f"{folder}byteorder" in sizes and archive.read(f"{folder}byteorder") != b"little":
+            raise FileError("its numbers are big-endian.")
+        tensors = _next(io.BytesIO(archive.read(pickles[0])))
+
+    def raw(key: str) -> bytes:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(f"{folder}data/{key}")
+
+    return _entries(tensors, lambda key: sizes[f"{folder}data/{key}"], raw)
+
+
+def _tensors(loaded: Any) -> dict[str, _Tensor]:
+    if not isinstance(loaded, dict):
+        raise FileError("its pickle is not a dictionary of tensors.")
+    return {str(name): value for name, value in loaded.items() if isinstance(value, _Tensor)}
+
+
+def _entries(loaded: Any, size: Callable[[str], int], raw: Callable[[str], Any]) -> dict[str, Entry]:
+    """What there is to read, checked before anything is read; size: bytes of a storage in the file."""
+    found = {}
+    for name, tensor in _tensors(loaded).items():
+        storage, offset, shape, stride = tensor
+        if size(storage.key) != storage.numel * n_bytes(storage.kind):
+            raise FileError(
+                f"the storage of {name!r} has {size(storage.key)} bytes where {storage.numel} numbers belong."
+            )
+        last = offset + sum((k - 1) * s for k, s in zip(shape, stride, strict=True))
+        # A dictionary of weights repeats no number: one that does could ask for any amount of memory.
+        if math.prod(shape) > storage.numel or (0 not in shape and last >= storage.numel):
+            raise FileError(f"tensor {name!r} of shape {shape} reaches beyond its storage of {storage.numel} numbers.")
+        found[name] = Entry(shape, partial(_view, tensor, raw))
+    return found
+
+
+def _view(tensor: _Tensor, raw: Callable[[str], Any]) -> NDArray[Any]:
+    storage, offset, shape, stride = tensor
+    if 0 in shape:
+        return np.zeros(shape, as_numbers(b"", storage.kind).dtype)
+    numbers = as_numbers(raw(storage.key), storage.kind)
+    return np.ndarray(shape, numbers.dtype, numbers, offset * numbers.itemsize, [s * numbers.itemsize for s in stride])

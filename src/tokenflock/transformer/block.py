@@ -1,0 +1,200 @@
+"""One transformer block in numpy, and every part of it can be switched off.
+
+    post   h <- N1(h + A(h)),       h <- N2(h + F(h))                           BERT, ALBERT
+    pre    h <- h + A(N1(h)),       h <- h + F(N2(h))                           GPT-2, Llama, ViT
+    parallel                        h <- h + A(N1(h)) + F(N2(h))                Pythia
+
+A is attention with all its heads (see `networks.layer`), F the feed-forward, N1 and N2 the norms. What is computed is
+what transformers computes, to rounding: tests hold it to that for every family that `networks` reads.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tokenflock.errors import bad, unknown
+from tokenflock.geometry import Array, retract
+from tokenflock.networks.layer import Feedforward, Layer, Norm
+
+NORMS = ("model", "sphere", "none")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What of a block is in force. The default is all of it: the model itself."""
+
+    attention: bool = True
+    feedforward: bool = True
+    bias: bool = True  #: of queries, keys, values, outputs and feed-forward
+    rotary: bool = True
+    #: "model"; "sphere": every token back to one length, no mean, no bias, and after a block no gain; "none"
+    norm: str = "model"
+    heads: tuple[int, ...] | None = None  #: None: all
+
+    def __post_init__(self) -> None:
+        if self.norm not in NORMS:
+            raise unknown("norm", self.norm, NORMS)
+        if not self.attention and not self.feedforward:
+            raise bad("Parts", "no attention and no feed-forward", "at least one of them", "Nothing would move.")
+
+
+ALL = Parts()
+
+
+def block(layer: Layer, h: Array, parts: Parts = ALL) -> tuple[Array, Array | None]:
+    """Hidden states (n, d) after one block, and the weights of its attention (H, n, n); None without attention."""
+    if h.ndim != 2 or h.shape[1] != layer.dim:
+        raise bad("h.shape", h.shape, f"(n, {layer.dim}), as the layer has it")
+    weights = None
+    if layer.order == "pre" and layer.parallel:
+        update = np.zeros_like(h)
+        if parts.attention:
+            update, weights = attention(layer, _before(layer.attention_norm, h, parts), parts)
+        if parts.feedforward:
+            update = update + feedforward(_forward(layer), _before(_second(layer), h, parts), parts)
+        return h + update, weights
+    if layer.order == "pre":
+        if parts.attention:
+            update, weights = attention(layer, _before(layer.attention_norm, h, parts), parts)
+            h = h + update
+        if parts.feedforward:
+            h = h + feedforward(_forward(layer), _before(_second(layer), h, parts), parts)
+        return h, weights
+    if parts.attention:
+        update, weights = attention(layer, h, parts)
+        h = _after(layer.attention_norm, h + update, parts)
+    if parts.feedforward:
+        h = _after(_second(layer), h + feedforward(_forward(layer), h, parts), parts)
+    return h, weights
+
+
+def attention(layer: Layer, y: Array, parts: Parts = ALL) -> tuple[Array, Array]:
+    """What attention writes to tokens y (n, d), already normed if the order is pre, and its weights (H, n, n)."""
+    heads = _chosen(layer, parts)
+    q = _project(y, layer.query[heads], layer.query_bias, heads, parts)
+    k = _project(y, layer.key[heads], layer.key_bias, heads, parts)
+    v = _project(y, layer.value[heads], layer.value_bias, heads, parts)
+    if layer.query_norm is not None and layer.key_norm is not None:
+        q, k = layer.query_norm(q), layer.key_norm(k)
+    if layer.rotary is not None and parts.rotary:
+        positions = np.arange(len(y))
+        q, k = layer.rotary.turn(q, positions), layer.rotary.turn(k, positions)
+    s = layer.scale * (q @ np.swapaxes(k, -1, -2))
+    s = np.where(sees(len(y), layer.causal, layer.window), s, -np.inf)
+    weights = np.exp(s - s.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    written = ((weights @ v) @ np.swapaxes(layer.output[heads], -1, -2)).sum(axis=0)
+    if parts.bias and layer.output_bias is not None:
+        written = written + layer.output_bias
+    return written, weights
+
+
+def sees(n: int, causal: bool, window: int | None) -> np.ndarray:
+    """Whether token i sees token j, (n, n)."""
+    i, j = np.arange(n)[:, None], np.arange(n)
+    if not causal:
+        return np.ones((n, n), dtype=bool)
+    return (j <= i) if window is None else (j <= i) & (j > i - window)
+
+
+def feedforward(part: Feedforward, y: Array, parts: Parts = ALL) -> Array:
+    """What the feed-forward adds to tokens y (n, d)."""
+
+    def linear(weight: Array, bias: Array | None, x: Array) -> Array:
+        found = x @ weight.T
+        return found if bias is None or not parts.bias else found + bias
+
+    sigma = activation(part.activation)
+    up = linear(part.up, part.up_bias, y)
+    if part.kind == "gated" and part.gate is not None:
+        up = sigma(linear(part.gate, part.gate_bias, y)) * up
+    else:
+        up = sigma(up)
+    return linear(part.down, part.down_bias, up)
+
+
+def length(norm: Norm) -> float:
+    """The length of a token after a norm: sqrt(|gain|^2 + |bias|^2) if its coordinates are uncorrelated."""
+    bias = 0.0 if norm.bias is None else float(norm.bias @ norm.bias)
+    return math.sqrt(float(norm.weight @ norm.weight) + bias)
+
+
+def _before(norm: Norm, h: Array, parts: Parts) -> Array:
+    """The norm before a part. Its gain stays on the sphere: it can be read as a part of Q, K and V."""
+    if parts.norm == "model":
+        return norm(h)
+    return h if parts.norm == "none" else math.sqrt(h.shape[-1]) * retract(h) * norm.weight
+
+
+def _after(norm: Norm, h: Array, parts: Parts) -> Array:
+    """The norm after a part. On the sphere its gain is gone, but not the length that it gives to tokens."""
+    if parts.norm == "model":
+        return norm(h)
+    return h if parts.norm == "none" else length(norm) * retract(h)
+
+
+def _second(layer: Layer) -> Norm:
+    if layer.feedforward_norm is None:
+        raise bad("layer", "a layer without its feed-forward", "a whole layer", "Read it with feedforward=True.")
+    return layer.feedforward_norm
+
+
+def _forward(layer: Layer) -> Feedforward:
+    if layer.feedforward is None:
+        raise bad("layer", "a layer without its feed-forward", "a whole layer", "Read it with feedforward=True.")
+    return layer.feedforward
+
+
+def _chosen(layer: Layer, parts: Parts) -> Any:
+    if parts.heads is None:
+        return slice(None)
+    if not parts.heads or any(not 0 <= h < layer.n_heads for h in parts.heads):
+        raise bad("heads", parts.heads, f"some of 0 to {layer.n_heads - 1}")
+    return list(parts.heads)
+
+
+def _project(y: Array, weight: Array, bias: Array | None, heads: Any, parts: Parts) -> Array:
+    """(n, d) and (H, k, d) -> (H, n, k)."""
+    found = y @ np.swapaxes(weight, -1, -2)
+    return found if bias is None or not parts.bias else found + bias[heads][:, None, :]
+
+
+def activation(name: str) -> Any:
+    """sigma by the name that Hugging Face gives it."""
+    if name not in ACTIVATIONS:
+        raise unknown("activation", name, ACTIVATIONS)
+    return ACTIVATIONS[name]
+
+
+def _gelu(u: Array) -> Array:
+    from scipy.special import erf
+
+    return 0.5 * u * (1 + erf(u / math.sqrt(2)))
+
+
+def _gelu_tanh(u: Array) -> Array:
+    return 0.5 * u * (1 + np.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3)))
+
+
+def _sigmoid(u: Array) -> Array:
+    from scipy.special import expit
+
+    return expit(u)
+
+
+ACTIVATIONS = {
+    "gelu": _gelu,
+    "gelu_python": _gelu,
+    "gelu_new": _gelu_tanh,
+    "gelu_fast": _gelu_tanh,
+    "gelu_pytorch_tanh": _gelu_tanh,
+    "quick_gelu": lambda u: u * _sigmoid(1.702 * u),
+    "silu": lambda u: u * _sigmoid(u),
+    "swish": lambda u: u * _sigmoid(u),
+    "relu": lambda u: np.maximum(u, 0),
+    "tanh": np.tanh,
+}

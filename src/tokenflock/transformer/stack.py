@@ -1,0 +1,201 @@
+"""Runs of a trained network in discrete time: a head, a layer, or the whole stack, to any depth, with parts left out.
+
+net = networks.read("folder")
+stack.run(net, ids)                                      the model itself: its hidden states, to rounding
+stack.run(net, ids, depth=120)                           ALBERT, ten times as deep
+stack.run(net, ids, layers=[3], depth=100)               one layer again and again: the theory's V, constant in time
+stack.run(net, ids, parts=Parts(feedforward=False))      without feed-forward
+stack.run(net, ids, layers=[3], parts=Parts(heads=(5,), feedforward=False, norm="sphere"))      one head
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from tokenflock.arguments import real, whole
+from tokenflock.errors import bad
+from tokenflock.geometry import Array
+from tokenflock.networks.layer import Layer
+from tokenflock.networks.network import Network
+from tokenflock.transformer import wording
+from tokenflock.transformer.block import ALL, Parts, block
+from tokenflock.transformer.record import trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LARGE = 1024  # from this hidden size on several threads pay
+KEPT = 3  # layers held at a time, where not all are the same
+
+
+#: `vocabulary` and `longest` of networks in use: of a large one they take a second to find.
+_KNOWN: WeakKeyDictionary[Network, tuple[int, int | None]] = WeakKeyDictionary()
+
+
+def _limits(network: Network) -> tuple[int, int | None]:
+    if network not in _KNOWN:
+        _KNOWN[network] = _limits_of(network, network.embeddings())
+    return _KNOWN[network]
+
+
+def _limits_of(network: Network, table: dict[str, Any]) -> tuple[int, int | None]:
+    words, place = table.get("word"), table.get("position")
+    said = network.config.get("max_position_embeddings")
+    most = said if isinstance(said, int) else None
+    return (0 if words is None else len(words)), (most if place is None else len(place) - int(table.get("offset") or 0))
+
+
+def vocabulary(network: Network) -> int:
+    """The number of token ids that a network knows; 0 for one that reads images."""
+    return _limits(network)[0]
+
+
+def longest(network: Network) -> int | None:
+    """The number of tokens that a network takes; None: any."""
+    return _limits(network)[1]
+
+
+def embed(network: Network, ids: Any) -> Array:
+    """What the first layer reads, (n, d), from token ids (n,) or from an image (channels, height, width)."""
+    table, given = network.embeddings(), np.asarray(ids)
+    if table.get("word") is None:
+        return _embed_image(network, table, given)
+    index = wording.check(given, *_limits_of(network, table))
+    h = table["word"][index]
+    place, mapping = table.get("position"), table.get("map")
+    late = place is not None and place.shape[1] != h.shape[1]  # OPT: positions of the hidden size, not of the words'
+    if late and mapping is not None:
+        h, mapping = _linear(h, mapping, table.get("map_bias")), None
+    if place is not None:
+        h = h + place[_positions(network, index, int(table.get("offset") or 0))]
+    if table.get("type") is not None:
+        h = h + table["type"][0]
+    if table.get("norm") is not None:
+        h = table["norm"](h)
+    return h if mapping is None else _linear(h, mapping, table.get("map_bias"))
+
+
+def _linear(h: Array, weight: Array, bias: Array | None) -> Array:
+    return h @ weight.T if bias is None else h @ weight.T + bias
+
+
+def _positions(network: Network, ids: np.ndarray, offset: int) -> np.ndarray:
+    """The rows of the table of positions; RoBERTa leaves padding out of its count."""
+    if network.family != "roberta":
+        return offset + np.arange(len(ids))
+    there = ids != offset - 1
+    return np.cumsum(there) * there + offset - 1
+
+
+def _embed_image(network: Network, table: dict[str, Any], pixels: np.ndarray) -> Array:
+    patch = table["patch"]
+    d, channels, p, q = patch.shape
+    if pixels.ndim != 3 or len(pixels) != channels or pixels.shape[1] % p or pixels.shape[2] % q:
+        raise bad("image.shape", pixels.shape, f"({channels}, height, width) in multiples of ({p}, {q})")
+    rows, columns = pixels.shape[1] // p, pixels.shape[2] // q
+    cut = pixels.reshape(channels, rows, p, columns, q).transpose(1, 3, 0, 2, 4).reshape(rows * columns, -1)
+    h = _linear(cut.astype(np.float64), patch.reshape(d, -1), table.get("patch_bias"))
+    h = np.concatenate([table["first"], h]) if table.get("first") is not None else h
+    place = table.get("position")
+    if place is None:
+        return h
+    if len(place) != len(h):
+        size = f"{len(place)} tokens"
+        raise bad("image.shape", pixels.shape, f"an image of {size}, what this model takes", "Rescale the image.")
+    return h + place
+
+
+def image_size(network: Network) -> tuple[int, int, int]:
+    """(channels, height, width) of the images that a network reads."""
+    size = network.config.get("image_size", 224)
+    height, width = (size, size) if isinstance(size, int) else size
+    return int(network.config.get("num_channels", 3)), int(height), int(width)
+
+
+def layers_of(network: Network, layers: Sequence[int] | None, depth: int | None) -> list[int]:
+    """Which layer every step takes: the given ones in their order, from the first again when they are used up."""
+    chosen = list(range(network.n_layers)) if layers is None else [whole("layers", l, 0) for l in layers]
+    if not chosen or max(chosen) >= network.n_layers:
+        raise bad("layers", layers, f"some of 0 to {network.n_layers - 1}", f"{network.name} has so many layers.")
+    steps = len(chosen) if depth is None else whole("depth", depth, 1)
+    return [chosen[k % len(chosen)] for k in range(steps)]
+
+
+def run(
+    network: Network,
+    given: Any,
+    *,
+    layers: Sequence[int] | None = None,
+    depth: int | None = None,
+    parts: Parts = ALL,
+    attention: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> xr.Dataset:
+    """Hidden states layer by layer, as a trajectory whose time is the number of layers passed.
+
+    - `given`: token ids (n,), an image, or hidden states (n, dim) to begin with.
+    - `layers`: which, in their order; all of them if left out. `depth`: how many steps to take, from the first of the
+      layers again when they are used up.
+    - `parts`: what of a block is in force, `block.Parts`. `attention`: keep its weights, (layer, head, n, n).
+    """
+    from threadpoolctl import threadpool_limits
+
+    if not isinstance(network, Network):
+        raise bad("network", type(network).__name__, "a networks.Network", "networks.read(path) gives one.")
+    steps, began = layers_of(network, layers, depth), time.perf_counter()
+    array = np.asarray(given)
+    states = array.ndim == 2
+    h = real("given", array, "finite numbers (n, dim)") if states else embed(network, array)
+    if h.shape[-1] != network.dim:
+        raise bad("given.shape", h.shape, f"(n, {network.dim}), as the network has it")
+    block_of, first = _reader(network, parts.feedforward), network.layer(steps[0], feedforward=False)
+    hidden, weights = [h], []
+    # One thread: for blocks of small models two are slower, on a busy machine a hundred times.
+    with threadpool_limits(limits=1 if network.dim < LARGE else None, user_api="blas"):
+        for k, l in enumerate(steps):
+            h, found = block(block_of(l), h, parts)
+            hidden.append(h)
+            if attention and found is not None:
+                weights.append(found.astype(np.float32))
+            if progress is not None:
+                progress((k + 1) / len(steps))
+    facts = {
+        "name": network.name,
+        "family": network.family,
+        "digest": network.digest,
+        "layers": steps,
+        "parts": dataclasses.asdict(parts),
+    }
+    return trajectory(
+        np.stack(hidden),
+        causal=first.causal,
+        norm=first.order,
+        engine="numpy",
+        dtype="float64",
+        network=facts,
+        attention=np.stack(weights) if weights else None,
+        ids=array if array.ndim == 1 else None,
+        wall_s=time.perf_counter() - began,
+    )
+
+
+def _reader(network: Network, feedforward: bool) -> Callable[[int], Layer]:
+    """Layers by number, the last few kept: a stack that shares its weights is read once."""
+    first_of = _first_of(network)
+    kept = lru_cache(maxsize=KEPT)(lambda l: network.layer(l, feedforward))
+    return lambda l: kept(first_of[l])
+
+
+def _first_of(network: Network) -> list[int]:
+    """For every layer the first one that has the same weights."""
+    blocks = network.blocks
+    if len(blocks) == 1:
+        return [0] * network.n_layers
+    return list(range(network.n_layers))

@@ -1,0 +1,90 @@
+"""A server in a thread of the tests, and a page that is a few lines of Python."""
+
+import contextlib
+import json
+import threading
+import time
+import urllib.request
+
+from tokenflock.explorer import server
+from tokenflock.explorer.frames import unpack
+
+SMALL = {
+    "model": {"dim": 2, "beta": 16.0},
+    "start": {"n_tokens": 40, "seed": 1},
+    "simulate": {"t_end": 20.0, "times": 60},
+}
+
+
+@contextlib.contextmanager
+def running(limits=None, token=None, host="127.0.0.1"):
+    """The address of a server, as long as the block lasts."""
+    sock = server.bind(host, 0)
+    served = server.server(server.application(limits, token))
+    thread = threading.Thread(target=served.run, kwargs={"sockets": [sock]}, daemon=True)
+    thread.start()
+    while not served.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        yield f"{host}:{sock.getsockname()[1]}"
+    finally:
+        served.should_exit = True
+        thread.join(20)
+        sock.close()
+        assert not thread.is_alive()
+
+
+def health(address):
+    """How many tabs are open."""
+    with urllib.request.urlopen(f"http://{address}/health") as answer:
+        return json.load(answer)
+
+
+class Page:
+    """What the page does, without a browser."""
+
+    def __init__(self, socket):
+        self.socket, self.frames, self.began, self.ended, self.errors = socket, {}, None, None, []
+        self.last = None
+
+    def ask(self, **message):
+        self.socket.send(json.dumps(message))
+
+    def hear(self, timeout=20.0):
+        """One message, put where it belongs."""
+        data = self.socket.recv(timeout=timeout)
+        if isinstance(data, bytes):
+            self.last = unpack(data)
+            if "x" in self.last and self.last["run"] == self.began["run"]:
+                self.frames[self.last["frame"]] = self.last
+            return self.last
+        self.last = message = json.loads(data)
+        kind = message["type"]
+        if kind == "began":
+            self.began, self.ended = message, None
+            self.frames = {k: f for k, f in self.frames.items() if k < message["kept"]}
+        elif kind == "ended":
+            self.ended = message
+        elif kind == "error":
+            self.errors.append(message["sentence"])
+        return message
+
+    def until_ended(self, seen=True, seconds=30.0):
+        """Draw every frame until the run has ended."""
+        end = time.monotonic() + seconds
+        while self.ended is None or self.ended["run"] != self.began["run"]:
+            assert time.monotonic() < end, "the run does not end"
+            told = self.hear()
+            if seen and "x" in told:
+                self.ask(type="seen", run=told["run"], frame=told["frame"])
+
+    def until(self, kind):
+        """The next message of a kind; frames are acknowledged on the way."""
+        while True:
+            told = self.hear()
+            if told.get("type") == kind:
+                return told
+            assert told.get("type") != "error", told
+            if "x" in told:
+                self.ask(type="seen", run=told["run"], frame=told["frame"])

@@ -1,0 +1,90 @@
+"""What a page may ask, and what it is told when it may not."""
+
+import json
+
+import pytest
+
+from tokenflock.errors import SpecError
+from tokenflock.explorer.messages import Limits, parse, plan
+
+RUN = {"model": {"dim": 2}, "start": {"n_tokens": 10}, "simulate": {"t_end": 5.0}}
+
+BIG = {"model": {"dim": 20}, "start": {"n_tokens": 20_000}, "simulate": {"t_end": 5.0, "times": 10}}
+
+
+def with_(section, **changes):
+    return {**RUN, section: {**RUN[section], **changes}}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"\x00", "JSON text"),
+        ("{", "JSON"),
+        ("[" * 100_000, "JSON"),
+        ("[1]", "an object with a type"),
+        ('{"type": 3}', "an object with a type"),
+        ('{"type": "strat"}', "Did you mean 'start'"),
+        ('{"type": "seen", "run": 1}', "lacks frame"),
+        ('{"type": "seen", "run": -1, "frame": 0}', "seen.run = "),
+        ('{"type": "seen", "run": true, "frame": 0}', "the number of a run"),
+        ('{"type": "seen", "run": 1, "frame": 0, "x": 0}', "unknown key of message 'seen' 'x'"),
+        ('{"type": "start", "spec": []}', "a run as in run.toml"),
+        ('{"type": "start", "spec": {"a": NaN}}', "JSON"),
+        ('{"type": "start", "spec": {"a": 1e999}}', "below 1e300"),
+        ('{"type": "statement", "name": "' + "x" * 300 + '"}', "the name of a claim"),
+        ('{"type": "look", "how": "sideways", "frame": 0}', "'eigenvectors' or 'principal'"),
+        ('{"type": "start", "spec": {"a": ' + "[" * 20 + "]" * 20 + "}}", "deeply nested"),
+        ('{"type": "start", "spec": {"a": [' + "1," * 60_000 + "1]}}", "fewer"),
+        ('{"type": "start", "spec": {"a": "' + "x" * 300_000 + '"}}', "characters"),
+    ],
+)
+def test_a_message_that_is_none_is_refused_in_words(text, words):
+    with pytest.raises(SpecError, match=words.replace("[", r"\[")):
+        parse(text)
+
+
+def test_a_message_is_taken_as_it_is():
+    assert parse(json.dumps({"type": "start", "spec": RUN})) == {"type": "start", "spec": RUN}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({**RUN, "extra": {}}, "unknown section 'extra'"),
+        ({"model": {"dim": 2}}, r"the section \[start\] is missing"),
+        (with_("model", dim=65), "a whole number from 1 to 64"),
+        (with_("model", dim=2.5), "a whole number from 1 to 64"),
+        (with_("model", betta=2), "Did you mean 'beta'"),
+        (with_("start", n_tokens=20_001), "from 1 to 20000"),
+        (with_("start", runs=5), "a page shows one run"),
+        (with_("simulate", times=2001), "2 to 2000 frames"),
+        (with_("simulate", times="log:0.1:9999999"), "2 to 2000 frames"),
+        (with_("simulate", t_end=0), "a finite number > 0"),
+        (with_("simulate", dtype="float32"), "float64"),
+        (with_("simulate", scheme="layers"), "a step > 0"),
+        (with_("model", value={"file": "/etc/passwd"}), "a page cannot read files"),
+        (with_("model", value="secret.npy"), "a page cannot read files"),
+        (with_("model", value=["identity", {"file": "v.npy"}]), "a page cannot read files"),
+        ({**RUN, "start": {"file": "x.npy"}}, "a page cannot read files"),
+        (with_("model", value=["identity"] * 9), "at most 8"),
+        ({**with_("start", n_tokens=20_000), "simulate": {"t_end": 5.0, "times": 2000}}, "Keep 279 frames or fewer"),
+        (BIG, "s for one velocity"),
+        (
+            with_("simulate", scheme="rosenbrock") | {"model": {"dim": 3, "mask": "full"}, "start": {"n_tokens": 2000}},
+            "implicit steps of 4000 unknowns",
+        ),
+        (with_("simulate", engine="reference", times=10) | {"start": {"n_tokens": 5000}}, "s for one velocity"),
+    ],
+)
+def test_a_run_beyond_the_limits_is_refused_with_the_limit(given, words):
+    with pytest.raises(SpecError, match=words):
+        plan(given, Limits())
+
+
+def test_what_is_allowed_is_planned():
+    assert plan(with_("model", beta="inf"), Limits()).model.beta == float("inf")
+    assert len(plan(RUN, Limits()).options["times"]) == 300
+    layers = plan(with_("simulate", scheme="layers", dt=0.5, times=4), Limits())
+    assert layers.options["times"].tolist() == [0.0, 1.5, 3.5, 5.0]
+    assert plan(with_("start", n_tokens=10_000), Limits()).start.shape == (10_000, 2)
