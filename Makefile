@@ -53,9 +53,9 @@ test: .venv/.stamp weights/.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -m 'not slow'
+	$(BIN)/pytest -n 2 --dist loadfile -m 'not slow'
 
-test-all: .venv/.stamp
+test-all: .venv/.stamp weights/.stamp
 	$(BIN)/pytest
 
 bench: .venv/.stamp-bench

@@ -1,6 +1,6 @@
 """Steer four tokens to two clusters: weights Q(t), K(t), V(t) of least cost, and what they cost.
 
-    python examples/steer_tokens.py [figure.png]
+python examples/steer_tokens.py [figure.png]
 """
 
 import sys

@@ -7,9 +7,7 @@ Do that when a change is meant, and say it in CHANGELOG.md; test_release.py comp
 
 import dataclasses
 import functools
-import importlib
 import inspect
-import pkgutil
 import re
 import types
 from enum import Enum
@@ -45,18 +43,24 @@ def members(prefix, cls):
             yield f"{prefix}.{name}{signature(thing)}"
 
 
+def inside(module):
+    """What a module offers: as it says itself, else the functions and classes that it defines."""
+    if "__all__" in vars(module) or "__dir__" in vars(module):
+        return (
+            [name for name in dir(module) if not name.startswith("_")] if "__dir__" in vars(module) else module.__all__
+        )
+    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+    return [
+        n for n, value in own.items() if not n.startswith("_") and (inspect.isfunction(value) or inspect.isclass(value))
+    ]
+
+
 def described(prefix, thing):
     """A name and what is inside it."""
     if isinstance(thing, types.ModuleType):
         yield prefix
-        inside = [m.name for m in pkgutil.iter_modules(thing.__path__)] if hasattr(thing, "__path__") else []
-        for name in inside:
-            if hasattr(thing, name) and not name.startswith("_"):
-                yield from described(f"{prefix}.{name}", importlib.import_module(f"{thing.__name__}.{name}"))
-        for name, value in vars(thing).items():
-            own = getattr(value, "__module__", None) == thing.__name__
-            if not name.startswith("_") and own and (inspect.isfunction(value) or inspect.isclass(value)):
-                yield from described(f"{prefix}.{name}", value)
+        for name in inside(thing):
+            yield from described(f"{prefix}.{name}", getattr(thing, name))
     elif inspect.isclass(thing):
         yield f"{prefix}{signature(thing)}"
         yield from members(prefix, thing)

@@ -227,8 +227,8 @@ def test_every_case_of_the_study_can_be_posed():
         for name, case in cases_of(sizes).items():
             problem = problem_of(case, sizes, 0)
             assert problem.size > 0, name
-    start = problem_of({"same": True}, sizes, 0).start
-    np.testing.assert_array_equal(start[0], start[1])
+    start = problem_of({"same": True, "n_tokens": 4}, sizes, 0).start
+    np.testing.assert_array_equal(start[1], start[2])
 
 
 @pytest.mark.slow

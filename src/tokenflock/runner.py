@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from tokenflock.geometry import Array
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
 WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
 LAUNCH_S = 1e-3  # about what an evaluation of a batch takes, however small: a device is given many small commands
+HANDOVER_S = 1e-4  # how long one thread of Python keeps the others waiting while runs go side by side
 CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
 BAR_AFTER_S = 2.0
 LONG = 1e4  # progress is told in log time from this t_end on
@@ -88,12 +89,15 @@ class Runner:
         return records, space
 
     def _beside(self, records: list[Record], starts: Array, cores: int) -> None:
-        pool = ThreadPoolExecutor(cores)
+        pool, usual = ThreadPoolExecutor(cores), sys.getswitchinterval()
         pending: set[Future[None]] = set()
         try:
+            # A run of a few milliseconds that comes out of its compiled call should not wait 5 more for its turn.
+            sys.setswitchinterval(HANDOVER_S)
             pending = {pool.submit(self._one, records[r], starts[r], r, False) for r in range(len(records))}
             while pending:
-                done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                # Not FIRST_COMPLETED: waking up for each of thousands of runs costs more than the runs.
+                done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
                 for future in done:
                     future.result()
         except BaseException:
@@ -103,6 +107,7 @@ class Runner:
             raise
         finally:
             pool.shutdown(wait=True)
+            sys.setswitchinterval(usual)
 
     def _pairs(self, n: int) -> float:
         half = 0.5 if self.task.model.mask == "causal" else 1.0

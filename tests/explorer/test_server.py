@@ -131,7 +131,7 @@ def test_tabs_are_independent_and_closing_one_frees_it(address):
         assert health(address)["tabs"] == 2
     emptied(address)
     gc.collect()
-    assert not [s for s in gc.get_objects() if isinstance(s, Session) and s._frames.size]
+    assert not [s for s in gc.get_objects() if type(s) is Session and s._frames.size]
 
 
 def emptied(address, seconds=10.0):

@@ -12,6 +12,7 @@ from tokenflock.errors import FileError
 from tokenflock.studies.ledger import study
 
 made = []
+ENDS = (".json", ".html", ".pdf", ".svg", ".png", "-rolls.csv", "-numbers.csv")
 
 
 def draw(answer):
@@ -99,7 +100,16 @@ def test_out_holds_page_figure_tables_and_is_read_again(tmp_path):
     done = run("dice", "--out", out, "--json", target)
     assert done.exit_code == 0, done.output
     names = {path.name for path in out.iterdir()}
-    assert names == {"dice.json", "dice.html", "dice.pdf", "dice.svg", "dice.png", "dice-rolls.csv", "index.html"}
+    assert names == {
+        "dice.json",
+        "dice.html",
+        "dice.pdf",
+        "dice.svg",
+        "dice.png",
+        "dice-rolls.csv",
+        "dice-numbers.csv",
+        "index.html",
+    }
     page = (out / "dice.html").read_text()
     for words in (
         "How often is a die a six?",

@@ -1,4 +1,4 @@
-"""The command line: tokenflock simulate, diagnose, check, figure, reproduce, doctor, cite. One file for each noun.
+"""The command line: tokenflock simulate, sweep, diagnose, check, figure, study, network, explore. A file for each noun.
 
 Heavy libraries are imported inside the commands: --help stays fast. Answers go to stdout, everything else to stderr.
 Exit codes: 0 done, 1 a run or a check failed, 2 bad input, 130 interrupted.
@@ -31,9 +31,13 @@ def _version(wanted: bool) -> None:
 def top(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False):
     """The laboratory for attention dynamics: tokens as interacting particles, depth as time.
 
-    Examples:
+    Begin with:
       tokenflock simulate --n 200 --d 2 --beta 64 --T 150 --out run.zarr
-      tokenflock simulate --help"""
+      tokenflock diagnose run.zarr
+      tokenflock explore
+      tokenflock check causal/theorem-4.1 --quick
+
+    Every verb has --help with examples."""
 
 
 def main() -> None:

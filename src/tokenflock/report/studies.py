@@ -17,7 +17,7 @@ from typing import Any
 
 from tokenflock import plot, studies
 from tokenflock.report.page import CSS, grid, picture
-from tokenflock.studies.ledger import Answer, write
+from tokenflock.studies.ledger import Answer, Table, write
 
 ROWS_SHOWN = 200  # of a table; the CSV file has them all
 
@@ -26,7 +26,9 @@ def publish(answer: Answer, out: str | Path) -> Path:
     """Write figure, tables and page of one answer, and the index of all that are in the folder; the page's path."""
     folder = Path(out)
     files = [file.name for file in plot.save(answer.figure, folder, answer.name)]
-    for table in answer.tables:
+    columns = ("name", "value", "low", "high", "trials", "predicted")
+    rows = tuple(tuple("" if v is None else v for v in (getattr(n, c) for c in columns)) for n in answer.numbers)
+    for table in (*answer.tables, Table("numbers", columns, rows)):
         write(folder / f"{answer.name}-{table.name.replace(' ', '-')}.csv", table.csv())
     path = folder / f"{answer.name}.html"
     write(path, page(answer.plain(), files, folder))

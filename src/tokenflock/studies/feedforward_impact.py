@@ -215,7 +215,7 @@ def _say(work: Work, survival: Table, points: Table, s: dict[str, Any]) -> None:
             f"Where the layer expands faster than attention contracts (s Lambda >= 1) one cluster is left in {wild} of "
         )
         fast += f"the cases, below in {calm}"
-    if len(loud) >= 20:
+    if len(loud) >= 10:
         work.control("expansion faster than attention scatters", wild.high < calm.low, f"{wild} against {calm}")
     slow = [r for r in quiet if r[4] > 1]
     stuck = sum(r[3] <= 0 for r in slow) / max(len(slow), 1)
@@ -224,6 +224,12 @@ def _say(work: Work, survival: Table, points: Table, s: dict[str, Any]) -> None:
         "have Lambda <= 0. Their tokens sit on different attractors of the layer, which are clusters too, of another "
         "kind."
     )
+    strong = survival.where(kind="random relu", strength=s["strengths"][-1])
+    if strong.rows and strong["one_cluster"].min() > 0.5:
+        work.surprise(
+            f"A random ReLU layer {s['strengths'][-1]:g} times as strong as attention still leaves one cluster in "
+            f"{strong['one_cluster'].min():.0%} of layers or more: its own flow has few attractors."
+        )
     work.answer(
         "It survives a weak layer and is replaced by a strong one: all tokens are one cluster, in 90 % of layers, up "
         f"to the strength (d = {min(s['dims'])} and d = {high}) {'; '.join(parts)}, in units of the pull of "

@@ -99,7 +99,8 @@ def _draw_costs(first: Axes, second: Axes, answer: Answer) -> None:
     counts = [r[2] for r in finer]
     second.plot(counts, [r[3] / finer[-1][3] for r in finer], "o-", ms=3.5, color=blue, label="$J$ / finest")
     second.plot(counts, [r[8] for r in finer], "s-", ms=3.5, color=red, label=r"$\|\partial H/\partial u\| / \|u\|$")
-    second.plot(counts, [r[9] for r in finer], "^-", ms=3.5, color=plot.COLOURS["green"], label="spread of $H$")
+    spread = [(r[2], r[9]) for r in finer if r[9] > 0]
+    second.plot(*np.array(spread).T, "^-", ms=3.5, color=plot.COLOURS["green"], label="spread of $H$")
     second.set(xscale="log", yscale="log", xlabel="intervals")
     second.minorticks_off()
     second.set_xticks(counts, [str(c) for c in counts])
@@ -115,13 +116,9 @@ def _draw_sphere(ax: Axes, answer: Answer) -> None:
         colour = plot.COLOURS["red" if k % 2 else "blue"]
         for front, tint, order in ((False, plot.pale(colour), 1), (True, colour, 4)):
             ax.plot(*np.where((depth >= 0) == front, [right, up], np.nan), color=tint, lw=1.1, zorder=order)
-        for at, face in ((0, "white"), (-1, colour)):
+        for at in (0, -1):
             front = depth[at] >= 0
-            rim: Any = {
-                "ms": 3.5,
-                "mfc": face,
-                "mec": colour if front else plot.pale(colour),
-                "zorder": 6 if front else 2,
-            }
-            ax.plot(right[at], up[at], "o", **rim)
+            tint = colour if front else plot.pale(colour)
+            look: Any = {"mfc": tint if at else "white", "mec": tint, "zorder": 6 if front else 2}
+            ax.plot(right[at], up[at], "o", ms=3.5, **look)
     ax.set_title("clusters taken in turns, $d = 3$", fontsize=7, loc="right")

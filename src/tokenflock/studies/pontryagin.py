@@ -42,9 +42,12 @@ class Extremal:
 
     @property
     def variation(self) -> float:
-        """How far H is from constant, relative to its mean."""
-        middle = self.hamiltonian.mean(axis=1)
-        return float(np.ptp(middle) / np.abs(middle).mean())
+        """How much H differs between intervals, relative to the cost a unit of time; 0 for an optimal control.
+
+        (Not relative to H, which is -dJ/dT and may be small.)
+        """
+        spent = self.problem.cost(self.controls) / self.problem.t_end
+        return float(np.ptp(self.hamiltonian.mean(axis=1)) / spent)
 
     def mean_slope(self) -> Controls:
         """The integral of dH/du over each interval, (intervals, ...): dJ/du by the costate (Simpson's rule)."""
