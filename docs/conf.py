@@ -1,5 +1,6 @@
 """Sphinx settings: furo, markdown and notebooks by MyST, docstrings as they stand in the source, generated pages."""
 
+import os
 import re
 import sys
 from importlib.metadata import version as installed
@@ -66,8 +67,19 @@ def _formula(display):
     return visit, None
 
 
+def _notebooks(app, config):
+    """The notebooks of examples/, to be run where the weights are."""
+    root, here = Path(__file__).parents[1], Path(__file__).parent / "notebooks"
+    os.environ.setdefault("TOKENFLOCK_WEIGHTS", str(root / "weights"))
+    here.mkdir(exist_ok=True)
+    for book in (root / "examples").glob("*.ipynb"):
+        if not (here / book.name).is_file() or (here / book.name).read_text() != book.read_text():
+            (here / book.name).write_text(book.read_text())
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("config-inited", _notebooks)
     app.connect("autodoc-process-docstring", _plain)
     app.connect("source-read", _pages)
     app.add_html_math_renderer("mathml", _formula("inline"), _formula("block"))

@@ -25,7 +25,8 @@ def test_a_notebook_runs_from_top_to_bottom(name, monkeypatch, tmp_path):
     if name in NEEDS_WEIGHTS and trained("rxnmapper") is None:
         pytest.skip("no weights/rxnmapper-*.whl: make weights fetches it")
     matplotlib.use("Agg")
-    monkeypatch.chdir(EXAMPLES)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOKENFLOCK_WEIGHTS", str(EXAMPLES.parent / "weights"))
     names = {"__name__": "__main__"}
     for code in cells(NOTEBOOKS[name], "code"):
         exec(compile(code, name, "exec"), names)
@@ -41,6 +42,6 @@ def test_a_notebook_holds_no_output_and_tells_its_story(name):
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_runs(name, tmp_path):
-    command = [sys.executable, str(SCRIPTS[name]), "--quick"]
+    command = [sys.executable, str(SCRIPTS[name])]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
