@@ -65,6 +65,13 @@ def test_every_verb_teaches_by_example(verb):
     assert text.count(f"tokenflock {verb}") >= 2
 
 
+def test_a_shell_completes_verbs():
+    words = {"COMP_WORDS": "tokenflock si", "COMP_CWORD": "1", "_TOKENFLOCK_COMPLETE": "complete_bash"}
+    code = "import sys; from tokenflock.cli import main; sys.argv = ['tokenflock']; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | words, capture_output=True, text=True)
+    assert done.stdout.split() == ["simulate"]
+
+
 def test_help_names_everything_that_can_be_named():
     text = tokenflock("simulate", "--help").stdout
     names = [*start.STARTS, *weights.FAMILIES, *rules.MASKS, *rules.NORMALISERS, *rules.SPACES, *options.LAYER_NORMS]

@@ -14,9 +14,9 @@ import typer
 
 from tokenflock.errors import TokenflockError
 
-# Without this default typer imports pydantic, 0.1 s, to learn that no --help stands before the verb.
-NO_HELP = {"default_map": {"help": False}}
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", context_settings=NO_HELP)
+# Without these defaults typer imports pydantic, 0.1 s, to learn that none of them stands before the verb.
+NONE_GIVEN = {"default_map": {"help": False, "install_completion": False, "show_completion": False}}
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", context_settings=NONE_GIVEN)
 
 OUT = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write to; made if it does not exist.")]
 OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
