@@ -109,6 +109,17 @@ def figures():
     return lines
 
 
+def film(stem):
+    """A figure in motion, made once."""
+    from tokenflock import figures
+
+    path = ROOT / "docs" / "made" / f"{stem}.gif"
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        figures.animate(stem.replace("_", "/"), path, quick=True)
+    return [f"![{text(stem)} in motion](made/{path.name})"]
+
+
 def grid(rows):
     """Rows of numbers and words as a table; columns in the order in which they first appear."""
     heads = list(dict.fromkeys(key for row in rows for key, value in row.items() if value not in ("", None)))
@@ -147,13 +158,13 @@ def where(tag):
     return ["*Quoted in* " + ", ".join(f"`{p.relative_to(folder).as_posix()}`" for p in quoting) + "."]
 
 
-PAGES = {"claims": claims, "figures": figures, "benchmarks": benchmarks, "where": where}
+PAGES = {"claims": claims, "figures": figures, "film": film, "benchmarks": benchmarks, "where": where}
 
 
 def fill(source):
     """A page with its comments answered."""
     return re.sub(
-        r"<!-- (claims|figures|benchmarks|where)(?: (\w+))? -->",
+        rf"<!-- ({'|'.join(PAGES)})(?: (\w+))? -->",
         lambda asked: "\n".join(PAGES[asked[1]](*([asked[2]] if asked[2] else []))),
         source,
     )
