@@ -24,6 +24,7 @@ import numpy as np
 
 import tokenflock as flock
 from harmonic import core_s, pairs, waves
+from peers import jax_field, numpy_field, torch_field
 from run import machine
 from tokenflock.model import Model
 
@@ -35,16 +36,8 @@ LARGEST_MATRIX = 10_000  # tokens: 0.8 GB for one n x n array of float64
 
 def by_numpy(model: Model, n: int) -> Call:
     """Softmax attention as scripts write it."""
-    x, hidden = flock.uniform(n, model.dim, seed=0), np.triu(np.ones((n, n), dtype=bool), 1)
-
-    def velocity() -> np.ndarray:
-        s = model.beta * (x @ x.T)
-        s[hidden] = -np.inf
-        a = np.exp(s - s.max(axis=1, keepdims=True))
-        v = (a @ x) / a.sum(axis=1, keepdims=True)
-        return v - (x * v).sum(axis=1, keepdims=True) * x
-
-    return velocity
+    x, field = flock.uniform(n, model.dim, seed=0), numpy_field(n, model.beta, "causal")
+    return lambda: field(x)
 
 
 def by_jax(model: Model, n: int) -> Call:
@@ -52,15 +45,9 @@ def by_jax(model: Model, n: int) -> Call:
     import jax
     import jax.numpy as jnp
 
-    jax.config.update("jax_enable_x64", True)
-    x, seen = jnp.asarray(flock.uniform(n, model.dim, seed=0)), jnp.tril(jnp.ones((n, n), dtype=bool))
-
-    @jax.jit
-    def velocity(x: Any) -> Any:
-        v = jax.nn.softmax(jnp.where(seen, model.beta * (x @ x.T), -jnp.inf), axis=1) @ x
-        return v - jnp.sum(x * v, axis=1, keepdims=True) * x
-
-    return lambda: velocity(x).block_until_ready()
+    field = jax.jit(jax_field(n, model.beta, "causal"))
+    x = jnp.asarray(flock.uniform(n, model.dim, seed=0))
+    return lambda: field(x).block_until_ready()
 
 
 def by_torch(model: Model, n: int) -> Call:
@@ -68,15 +55,8 @@ def by_torch(model: Model, n: int) -> Call:
     import torch
 
     torch.set_num_threads(1)
-    x = torch.as_tensor(flock.uniform(n, model.dim, seed=0))
-    hidden = torch.triu(torch.ones((n, n), dtype=torch.bool), 1)
-
-    def velocity() -> Any:
-        s = (model.beta * (x @ x.T)).masked_fill(hidden, -torch.inf)
-        v = torch.softmax(s, dim=1) @ x
-        return v - (x * v).sum(dim=1, keepdim=True) * x
-
-    return velocity
+    x, field = torch.as_tensor(flock.uniform(n, model.dim, seed=0)), torch_field(n, model.beta, "causal")
+    return lambda: field(x)
 
 
 WAYS: dict[str, tuple[Callable[[Model, int], Call], float]] = {

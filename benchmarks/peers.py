@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -27,18 +28,56 @@ def tokenflock(work: Work) -> Solve:
     return solve
 
 
-def _numpy_field(work: Work) -> Callable[[float, np.ndarray], np.ndarray]:
-    n, d = work.n_tokens, work.dim
+# Their right-hand sides, as scripts write them: x (n, d) -> x', Q = K = V = I on the sphere.
+
+Field = Callable[[Any], Any]
+
+
+def numpy_field(n: int, beta: float, mask: str) -> Field:
+    """Softmax attention with an n x n matrix."""
     hidden = np.triu(np.ones((n, n), dtype=bool), 1)
 
-    def field(t: float, y: np.ndarray) -> np.ndarray:
-        x = y.reshape(n, d)
-        s = work.beta * (x @ x.T)
-        if work.mask == "causal":
+    def field(x: np.ndarray) -> np.ndarray:
+        s = beta * (x @ x.T)
+        if mask == "causal":
             s[hidden] = -np.inf
         a = np.exp(s - s.max(axis=1, keepdims=True))
         v = (a @ x) / a.sum(axis=1, keepdims=True)
-        return (v - (x * v).sum(axis=1, keepdims=True) * x).ravel()
+        return v - (x * v).sum(axis=1, keepdims=True) * x
+
+    return field
+
+
+def jax_field(n: int, beta: float, mask: str) -> Field:
+    """The same, to be compiled by whoever calls it."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    seen = jnp.tril(jnp.ones((n, n), dtype=bool))
+
+    def field(x: Any) -> Any:
+        s = beta * (x @ x.T)
+        if mask == "causal":
+            s = jnp.where(seen, s, -jnp.inf)
+        v = jax.nn.softmax(s, axis=1) @ x
+        return v - jnp.sum(x * v, axis=1, keepdims=True) * x
+
+    return field
+
+
+def torch_field(n: int, beta: float, mask: str) -> Field:
+    """The same, eager."""
+    import torch
+
+    hidden = torch.triu(torch.ones((n, n), dtype=torch.bool), 1)
+
+    def field(x: Any) -> Any:
+        s = beta * (x @ x.T)
+        if mask == "causal":
+            s = s.masked_fill(hidden, -torch.inf)
+        v = torch.softmax(s, dim=1) @ x
+        return v - (x * v).sum(dim=1, keepdim=True) * x
 
     return field
 
@@ -47,7 +86,8 @@ def _scipy(method: str) -> Callable[[Work], Solve]:
     def prepare(work: Work) -> Solve:
         from scipy.integrate import solve_ivp
 
-        field, times = _numpy_field(work), work.times
+        velocity, times = numpy_field(work.n_tokens, work.beta, work.mask), work.times
+        field = lambda t, y: velocity(y.reshape(work.n_tokens, work.dim)).ravel()  # noqa: E731
 
         def one(start: np.ndarray) -> np.ndarray:
             span = (0.0, work.t_end)
@@ -65,22 +105,12 @@ def _diffrax(batched: bool) -> Callable[[Work], Solve]:
         import jax
         import jax.numpy as jnp
 
-        jax.config.update("jax_enable_x64", True)
-        seen = jnp.tril(jnp.ones((work.n_tokens, work.n_tokens), dtype=bool))
-        times = jnp.asarray(work.times)
-
-        def field(t, x, args):
-            s = work.beta * (x @ x.T)
-            if work.mask == "causal":
-                s = jnp.where(seen, s, -jnp.inf)
-            v = jax.nn.softmax(s, axis=1) @ x
-            return v - jnp.sum(x * v, axis=1, keepdims=True) * x
-
+        velocity, times = jax_field(work.n_tokens, work.beta, work.mask), jnp.asarray(work.times)
         controller = diffrax.PIDController(rtol=work.rtol, atol=work.atol)
 
         def one(start):
             return diffrax.diffeqsolve(
-                diffrax.ODETerm(field),
+                diffrax.ODETerm(lambda t, x, args: velocity(x)),
                 diffrax.Tsit5(),
                 0.0,
                 work.t_end,
@@ -104,20 +134,14 @@ def _torchdiffeq(work: Work) -> Solve:
     import torch
     from torchdiffeq import odeint
 
-    hidden = torch.triu(torch.ones((work.n_tokens, work.n_tokens), dtype=torch.bool), 1)
-    times = torch.as_tensor(work.times)
-
-    def field(t, x):
-        s = work.beta * (x @ x.T)
-        if work.mask == "causal":
-            s = s.masked_fill(hidden, -torch.inf)
-        v = torch.softmax(s, dim=1) @ x
-        return v - (x * v).sum(dim=1, keepdim=True) * x
+    velocity, times = torch_field(work.n_tokens, work.beta, work.mask), torch.as_tensor(work.times)
 
     def solve(starts: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             runs = [
-                odeint(field, torch.as_tensor(s), times, rtol=work.rtol, atol=work.atol, method="dopri5")
+                odeint(
+                    lambda t, x: velocity(x), torch.as_tensor(s), times, rtol=work.rtol, atol=work.atol, method="dopri5"
+                )
                 for s in starts
             ]
         return np.stack([r.numpy() for r in runs])

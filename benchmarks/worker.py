@@ -24,7 +24,7 @@ if CORES == 1:
 
 import numpy as np  # noqa: E402
 
-from peers import PEERS  # noqa: E402
+from peers import PEERS, jax_field  # noqa: E402
 from work import WORKS, Work  # noqa: E402
 
 
@@ -94,17 +94,7 @@ def velocity(order: dict) -> dict:
         import jax
         import jax.numpy as jnp
 
-        jax.config.update("jax_enable_x64", True)
-        seen = jnp.tril(jnp.ones((n, n), dtype=bool))
-
-        @jax.jit
-        def field(x):
-            s = x @ x.T
-            if mask == "causal":
-                s = jnp.where(seen, s, -jnp.inf)
-            v = jax.nn.softmax(s, axis=1) @ x
-            return v - jnp.sum(x * v, axis=1, keepdims=True) * x
-
+        field = jax.jit(jax_field(n, 1.0, mask))
         on_device = jnp.asarray(x)
         call = lambda: field(on_device).block_until_ready()  # noqa: E731
     first, best = timed(call, order["repeats"])

@@ -11,9 +11,10 @@ import time
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from tokenflock import claims, cli
+import commands
+from commands import tokenflock
+from tokenflock import claims
 from tokenflock.claims.ledger import Trial, claim
 
 WORDS = {
@@ -79,16 +80,11 @@ def toys(monkeypatch):
 
 
 def check(*words):
-    return CliRunner().invoke(cli.app, ["check", *map(str, words)], catch_exceptions=False)
+    return tokenflock("check", *words)
 
 
 def refused(*words):
-    result = check(*words)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
+    return commands.refused("check", *words)
 
 
 def rows(result):

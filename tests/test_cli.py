@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from typer.main import get_command
-from typer.testing import CliRunner
 
 import tokenflock as flock
+from commands import refused, tokenflock
 from tokenflock import cli, figures, options, report, rules, runner, schemes, start, weights
 from tokenflock.citations import REFERENCES, bibtex, used
 from tokenflock.cli.simulate import SIMULATE
@@ -27,21 +27,6 @@ from tokenflock.engine import choose
 SMALL = ["simulate", "--n", "6", "--d", "2", "--beta", "4", "--T", "1", "--times", "5"]
 REFERENCE = [*SMALL, "--engine", "reference"]
 HEAVY = ("numpy", "numba", "xarray", "matplotlib", "scipy", "torch", "pydantic")
-
-
-def tokenflock(*words):
-    """Run the command line in this process."""
-    return CliRunner().invoke(cli.app, [str(word) for word in words], catch_exceptions=False)
-
-
-def refused(*words):
-    """What is said about bad input: one sentence on stderr, nothing on stdout, exit code 2."""
-    result = tokenflock(*words)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr
 
 
 # Help

@@ -30,6 +30,7 @@ def test_a_notebook_runs_from_top_to_bottom(name, monkeypatch, tmp_path):
     names = {"__name__": "__main__"}
     for code in cells(NOTEBOOKS[name], "code"):
         exec(compile(code, name, "exec"), names)
+    assert len(matplotlib.pyplot.get_fignums()) == sum("figure;" in code for code in cells(NOTEBOOKS[name], "code"))
     matplotlib.pyplot.close("all")
 
 

@@ -7,16 +7,16 @@ every accepted step are kept instead, and y between two of them is found by step
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
-from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from tokenflock.dynamics import Dynamics, Pace, Step, Weights, adaptive_plan, stops
 from tokenflock.errors import EngineError
+from tokenflock.schemes import hermite
 
 
 class Recall:
@@ -39,7 +39,7 @@ class Recall:
         if self.known is None or self.known[0] != k:
             self.known = (k, *self._refined(k))
         _, nodes, data = self.known
-        value, slope = hermite_weights(t, nodes)
+        value, slope = hermite(np.asarray(nodes), t)
         mix = torch.tensor([*value, *slope], dtype=data.dtype, device=data.device)
         return self.dynamics.retract(torch.tensordot(mix, data, dims=1))
 
@@ -53,17 +53,6 @@ class Recall:
         states.append(self.states[k + 1])
         slopes = [field(y, t) for y, t in zip(states, nodes, strict=True)]
         return nodes, torch.stack([*states, *slopes])
-
-
-def hermite_weights(t: float, nodes: Sequence[float]) -> tuple[list[float], list[float]]:
-    """What multiplies values and slopes in the polynomial through them, at t."""
-    value, slope = [], []
-    for k, node in enumerate(nodes):
-        others = [o for j, o in enumerate(nodes) if j != k]
-        p = math.prod((t - o) / (node - o) for o in others) ** 2
-        value.append(p * (1 - 2 * (t - node) * sum(1 / (node - o) for o in others)))
-        slope.append(p * (t - node))
-    return value, slope
 
 
 class Adjoint(torch.autograd.Function):

@@ -1,17 +1,34 @@
-"""Arguments checked in one line: whole numbers, real arrays, scalars; what does not fit is refused with the reason."""
+"""Arguments checked in one line: whole numbers, real arrays, names; what does not fit is refused with the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.errors import bad
+from tokenflock.errors import bad, unknown
 
 Reals = NDArray[np.float64]
 Inside = Callable[[Reals], Any]
+
+
+def home(kind: str, given: str, known: Mapping[str, str]) -> tuple[Any, str]:
+    """Where a name lives: the module, imported now, and the attribute of known[given] = "module:attribute"."""
+    if given not in known:
+        raise unknown(kind, given, known)
+    module, attribute = known[given].split(":")
+    return importlib.import_module(module), attribute
+
+
+def changed(owner: str, sizes: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The sizes with a caller's changes, each of which must be one of them."""
+    for name in changes:
+        if name not in sizes:
+            raise unknown(f"parameter of {owner}", name, sizes)
+    return {**sizes, **changes}
 
 
 def whole(argument: str, given: Any, least: int, advice: str = "") -> int:

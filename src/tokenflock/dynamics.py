@@ -24,11 +24,10 @@ from torch.utils.checkpoint import checkpoint
 from tokenflock.engine import torch_velocity
 from tokenflock.engine.contract import Outcome
 from tokenflock.engine.randomness import key_of, normals
-from tokenflock.engine.reference import GROW, INTEGRAL, PROPORTIONAL, SAFETY, SHRINK
 from tokenflock.engine.torch_terms import Terms, lay_out
 from tokenflock.errors import EngineError
 from tokenflock.model import Model
-from tokenflock.schemes import TSIT5, Scheme
+from tokenflock.schemes import GROW, INTEGRAL, PROPORTIONAL, SAFETY, SHRINK, TSIT5, Scheme
 
 HELD = 2**28  # bytes: a recorded run smaller than this is held whole; of a larger one, a step at a time
 NAMES = {torch.float64: "float64", torch.float32: "float32"}

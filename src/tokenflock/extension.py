@@ -21,7 +21,7 @@ from tokenflock.engine.contract import Outcome, Task, sees_no_later
 from tokenflock.errors import EngineError, SpecError, bad
 from tokenflock.geometry import Array, retract, tangent
 from tokenflock.model import Model, feedforward, visible
-from tokenflock.schemes import TSIT5
+from tokenflock.schemes import GROW, SAFETY, SHRINK, TSIT5, hermite
 from tokenflock.simulation import check_start, versions
 from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, model_of, validate
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 NODES = 4  # frames that a polynomial goes through, with their velocities: an error of order 2 NODES
 FEWEST = NODES + 1
 ADAPTIVE = ("tsit5", "rosenbrock", "auto")
-SAFETY, SHRINK, GROW = 0.9, 0.2, 5.0
 MOST_STEPS = 1_000_000
 
 
@@ -90,16 +89,6 @@ def _frames(run: xr.Dataset) -> tuple[Array, Array]:
     if times[0] > 0:
         times, x = np.concatenate([[0.0], times]), np.concatenate([run["start"].values[None], x])
     return times, x
-
-
-def hermite(nodes: Array, t: float) -> tuple[Array, Array]:
-    """Weights of the values and of the slopes at the nodes (k,), of the polynomial of degree 2k - 1 at t."""
-    gaps = nodes[:, None] - nodes
-    np.fill_diagonal(gaps, 1.0)
-    off = np.where(np.eye(len(nodes), dtype=bool), 1.0, t - nodes[None, :])
-    basis = (off / gaps).prod(axis=1) ** 2
-    slope = (1.0 / gaps).sum(axis=1) - 1.0  # of the Lagrange polynomial at its own node
-    return (1 - 2 * (t - nodes) * slope) * basis, (t - nodes) * basis
 
 
 class Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +21,10 @@ from tokenflock.analysis.energy import scaled_energy
 from tokenflock.arguments import whole
 from tokenflock.engine.choose import choose
 from tokenflock.engine.contract import Outcome, Task, no_implicit
-from tokenflock.engine.machine import threads
 from tokenflock.errors import EngineError, SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.runner import Progress
+from tokenflock.runner import Progress, side_by_side
 from tokenflock.schemes import RODAS
 from tokenflock.simulation import check_start, versions
 from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, describe
@@ -200,20 +198,9 @@ def _all(survey: Survey, runs: Array, progress: Progress) -> list[xr.Dataset]:
         progress.finish(r)
         return made
 
-    pool = ThreadPoolExecutor(min(threads(), len(runs)))
-    futures = [pool.submit(one, r) for r in range(len(runs))]
     try:
-        left = set(futures)
-        while left:
-            done, left = wait(left, timeout=0.2, return_when=FIRST_COMPLETED)
-            for future in done:
-                future.result()
-        return [future.result() for future in futures]
-    except BaseException:
-        survey.stop[0] = 1
-        raise
+        return side_by_side(one, len(runs), survey.stop)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
         progress.end()
 
 

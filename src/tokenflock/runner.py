@@ -6,12 +6,13 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Batch, Engine, Outcome, Stepper, Task
 from tokenflock.engine.machine import threads
@@ -22,8 +23,11 @@ WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing amo
 LAUNCH_S = 1e-3  # about what an evaluation of a batch takes, however small: a device is given many small commands
 HANDOVER_S = 1e-4  # how long one thread of Python keeps the others waiting while runs go side by side
 CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
+TELL_S = 0.1  # progress is told at most ten times a second
 BAR_AFTER_S = 2.0
 LONG = 1e4  # progress is told in log time from this t_end on
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -39,6 +43,70 @@ class Record:
     evaluations: int = 0
     outcome: Outcome = Outcome.INTERRUPTED
     switched: float = math.nan  # when the scheme became implicit
+
+
+class QuickTurns:
+    """A run of a few milliseconds that comes out of its compiled call should not wait 5 more for its turn in Python.
+
+    The interval is one for the whole process, and calls overlap: the last one out puts it back.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside, self._usual = threading.Lock(), 0, 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._usual = sys.getswitchinterval()
+                sys.setswitchinterval(HANDOVER_S)
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                sys.setswitchinterval(self._usual)
+
+
+QUICK_TURNS = QuickTurns()
+
+
+def side_by_side(one: Callable[[int], T], runs: int, stop: NDArray[np.uint8]) -> list[T]:
+    """one(r) of every run r, a run a core. If one raises, or on Ctrl-C, `stop` is set: those under way end soon."""
+    with QUICK_TURNS:
+        pool = ThreadPoolExecutor(min(threads(), runs))
+        futures = [pool.submit(one, r) for r in range(runs)]
+        try:
+            left = set(futures)
+            while left:
+                # Not FIRST_COMPLETED: waking up for each of thousands of runs costs more than the runs.
+                done, left = wait(left, timeout=0.2, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+            return [future.result() for future in futures]
+        except BaseException:
+            stop[0] = 1
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def in_order(one: Callable[[int], T], numbers: Sequence[int], told: Callable[[int], None] | None = None) -> list[T]:
+    """one(k) of every number k, over the cores. told: called with how many are done, in their order."""
+    from threadpoolctl import threadpool_limits
+
+    # They share the cores: matrix products that take all of them would only wait for each other.
+    with QUICK_TURNS, threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads()) as pool:
+        results: list[T] = []
+        try:
+            for result in pool.map(one, numbers):
+                results.append(result)
+                if told is not None:
+                    told(len(results))
+            return results
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 class Runner:
@@ -78,7 +146,7 @@ class Runner:
                 for r in range(runs):
                     self._one(records[r], starts[r], r, wide)
             else:
-                self._beside(records, starts, beside)
+                side_by_side(lambda r: self._one(records[r], starts[r], r, False), runs, self.stop)
         except KeyboardInterrupt:
             self.stop[0] = 1
             for record in records:
@@ -87,27 +155,6 @@ class Runner:
             self.progress.end()
         self._complete(records)
         return records, space
-
-    def _beside(self, records: list[Record], starts: Array, cores: int) -> None:
-        pool, usual = ThreadPoolExecutor(cores), sys.getswitchinterval()
-        pending: set[Future[None]] = set()
-        try:
-            # A run of a few milliseconds that comes out of its compiled call should not wait 5 more for its turn.
-            sys.setswitchinterval(HANDOVER_S)
-            pending = {pool.submit(self._one, records[r], starts[r], r, False) for r in range(len(records))}
-            while pending:
-                # Not FIRST_COMPLETED: waking up for each of thousands of runs costs more than the runs.
-                done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-        except BaseException:
-            self.stop[0] = 1
-            for future in pending:
-                future.cancel()
-            raise
-        finally:
-            pool.shutdown(wait=True)
-            sys.setswitchinterval(usual)
 
     def _pairs(self, n: int) -> float:
         half = 0.5 if self.task.model.mask == "causal" else 1.0
@@ -265,7 +312,7 @@ class Progress:
         share = math.log1p(t) / math.log1p(self._t_end) if self._t_end > LONG else t / self._t_end
         self._done[r] = max(self._done[r], min(1.0, share))
         now = time.monotonic()
-        if now - self._shown < 0.1 or not (self._tell or self._bar_wanted):
+        if now - self._shown < TELL_S or not (self._tell or self._bar_wanted):
             return
         with self._lock:
             self._shown = now

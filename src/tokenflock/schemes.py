@@ -9,6 +9,23 @@ import numpy as np
 from tokenflock.errors import unknown
 from tokenflock.geometry import Array
 
+# Every engine chooses its steps with these: the safety factor, the largest shrink and growth of a step, and the two
+# exponents of the controller, over the order.
+SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
+STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
+NOISE = 100.0  # a change of this many roundings says nothing about the rate
+LEVEL = 4.5e-16  # 2 eps: weights of a row that sum to a whole number to this are all 0 or 1
+
+
+def hermite(nodes: Array, t: float) -> tuple[Array, Array]:
+    """Weights of the values and of the slopes at the nodes (k,), of the polynomial of degree 2k - 1 at t."""
+    gaps = nodes[:, None] - nodes
+    np.fill_diagonal(gaps, 1.0)
+    off = np.where(np.eye(len(nodes), dtype=bool), 1.0, t - nodes[None, :])
+    basis = (off / gaps).prod(axis=1) ** 2
+    slope = (1.0 / gaps).sum(axis=1) - 1.0  # of the Lagrange polynomial at its own node
+    return (1 - 2 * (t - nodes) * slope) * basis, (t - nodes) * basis
+
 
 @dataclass(frozen=True, eq=False)
 class Scheme:

@@ -1,4 +1,4 @@
-"""Files of trajectories: Zarr folders and netCDF, written whole or not at all, and checked when read."""
+"""Files, written whole or not at all: Zarr folders and netCDF of trajectories, checked when read, and plain text."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 ADVICE = "Load files that flock.save or `tokenflock simulate --out` wrote."
 FILES = "files"  # attribute with name and size of every file of a Zarr folder: a missing chunk would read as zeros
+
+
+def write_text(path: Path, text: str) -> None:
+    """A text file, beside its name first and then renamed."""
+    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as part:
+        Path(part, path.name).write_text(text, encoding="utf-8")
+        Path(part, path.name).replace(path)
 
 
 def check_target(path: Path, overwrite: bool) -> Path:

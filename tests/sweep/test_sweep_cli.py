@@ -10,9 +10,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from tokenflock import cli
+from commands import refused, tokenflock
 from tokenflock.cli.sweep import SWEEP
 from tokenflock.sweeps import open_store, sweep, toml
 
@@ -35,19 +34,6 @@ overlap = {}
 replicates = 4
 runs_a_shard = 2
 """
-
-
-def tokenflock(*words):
-    return CliRunner().invoke(cli.app, [str(word) for word in words], catch_exceptions=False)
-
-
-def refused(*words):
-    """What is said about bad input: one sentence on stderr, nothing on stdout, exit code 2."""
-    result = tokenflock(*words)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    return result.stderr
 
 
 @pytest.fixture

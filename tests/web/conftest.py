@@ -92,6 +92,14 @@ class Explorer:
         """To a part of the run."""
         self.ask(f"e.player.scrub({part})")
 
+    def box(self, selector):
+        """Where something is on the page, once it is there."""
+        end = time.monotonic() + START_S
+        while (found := self.page.locator(selector).bounding_box()) is None:
+            assert time.monotonic() < end, f"never on the page: {selector}"
+            time.sleep(0.03)
+        return found
+
     def clusters(self):
         return int(self.page.locator("[data-chart=clusters]").inner_text())
 

@@ -54,7 +54,7 @@ def test_an_eigenvalue_dragged_below_zero_turns_clusters_into_clouds(explorer):
     plane.scroll_into_view_if_needed()
     box = plane.bounding_box()
     for k, goal in enumerate((-1.0, -2.0, -2.2)):  # of the three eigenvalues 1, 0.5 and 0.2, the largest each time
-        handle = explorer.page.locator("[data-eigenvalue='0']").bounding_box()
+        handle = explorer.box("[data-eigenvalue='0']")
         middle = box["x"] + box["width"] / 2
         x, y = handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2
         explorer.page.mouse.move(x, y)

@@ -17,6 +17,7 @@ from tokenflock.errors import bad, unknown
 from tokenflock.geometry import Array, angle, distance
 
 SPACES = ("sphere", "euclidean")
+FEW = 4_000  # tokens up to which comparing neighbours along one axis beats a tree, however they lie
 # Links held at a time: more than this (tokens in a few dense clusters) and they are searched cell by cell instead.
 MANY_LINKS, LINKS_A_TOKEN = 5_000_000, 64
 # An angle is right to an ulp of pi: gaps this close to the radius are measured once more, with geometry.distance.
@@ -147,6 +148,11 @@ def _between_gaps(y: Array, radius: float) -> NDArray[np.intp]:
 
 
 def _components(y: Array, reach: float) -> NDArray[np.intp]:
+    if len(y) <= FEW:
+        from tokenflock.analysis.linking_kernels import link
+
+        axis = int(np.argmax(np.ptp(y, axis=0)))
+        return link(np.ascontiguousarray(y), np.argsort(y[:, axis]), axis, reach)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree

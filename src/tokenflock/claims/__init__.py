@@ -7,10 +7,9 @@ in a call, which is how a check is made to fail: check("causal/theorem-4.1", val
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-from tokenflock.errors import unknown
+from tokenflock.arguments import home
 
 if TYPE_CHECKING:
     from tokenflock.claims.ledger import Claim, Tell, Verdict
@@ -67,10 +66,7 @@ NAMES: dict[str, str] = {
 
 def find(name: str) -> Claim:
     """The declaration of a claim."""
-    if name not in NAMES:
-        raise unknown("claim", name, NAMES)
-    module, attribute = NAMES[name].split(":")
-    return getattr(importlib.import_module(module), attribute)
+    return getattr(*home("claim", name, NAMES))
 
 
 def check(

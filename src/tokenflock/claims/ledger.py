@@ -19,15 +19,15 @@ import math
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tokenflock.engine.machine import threads
-from tokenflock.errors import bad, unknown
+from tokenflock.arguments import changed
+from tokenflock.errors import bad
+from tokenflock.runner import in_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,11 +110,7 @@ class Claim:
 
     def parameters(self, quick: bool = False, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The sizes of a check: `trials` among them, and whatever else a user may change to see it fail."""
-        given = dict(changes or {})
-        for name in given:
-            if name not in self.sizes:
-                raise unknown(f"parameter of {self.name}", name, self.sizes)
-        return {**self.sizes, **(self.quick if quick else {}), **given}
+        return changed(self.name, {**self.sizes, **(self.quick if quick else {})}, changes or {})
 
 
 def claim(name: str, **words: Any) -> Callable[[Experiment], Claim]:
@@ -241,19 +237,12 @@ class Check:
         numbers = self._numbers(case, self.trials if trials is None else trials)
         if not numbers:
             return []
-        from threadpoolctl import threadpool_limits
-
         key = zlib.crc32(case.encode())
-        results: list[Trial] = []
-        # The trials share the cores: matrix products that take all of them would only wait for each other.
-        with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads()) as pool:
-            try:
-                for result in pool.map(lambda k: one(np.random.default_rng([self.seed, key, k])), numbers):
-                    results.append(result)
-                    self.tell(case, len(results) / len(numbers))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        results = in_order(
+            lambda k: one(np.random.default_rng([self.seed, key, k])),
+            numbers,
+            lambda done: self.tell(case, done / len(numbers)),
+        )
         decided = [r.measured for r in results if r.ok is not None] or [r.measured for r in results]
         notes = [r.note for r in results if r.note]
         self.findings.append(

@@ -15,6 +15,7 @@ import typer
 from tokenflock.cli import place
 from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken
 from tokenflock.errors import SpecError, bad, clash, unknown
+from tokenflock.store import write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -159,7 +160,7 @@ class Session:
         if self.target is None:
             return
         try:
-            place.write(self.target, self.text())
+            write_text(self.target, self.text())
             self.written = True
         except OSError as error:  # a full disk: the verdicts are still told on the screen
             self.crashed[str(self.target)] = sentence(error)

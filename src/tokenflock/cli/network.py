@@ -11,6 +11,7 @@ import typer
 from tokenflock.cli import place
 from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, spoken
 from tokenflock.errors import bad, clash
+from tokenflock.store import write_text
 
 NETWORK = r"""Report on a trained model: the spectrum of every head, its row of the atlas, and what its tokens do.
 
@@ -76,7 +77,7 @@ def network(
     )
     numbers = json.dumps(made.facts, indent=1)
     if target is not None:
-        place.write(target, numbers)
+        write_text(target, numbers)
     if to_json == "-":
         typer.echo(numbers)
     else:

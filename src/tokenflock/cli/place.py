@@ -47,13 +47,6 @@ def _free(paths: list[Path], flag: str, overwrite: bool) -> None:
         raise FileError(f"{str(there[0])!r} exists. Choose another {flag}, or allow it with --overwrite.")
 
 
-def write(path: Path, text: str) -> None:
-    """A text file, beside its name first and then renamed."""
-    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as part:
-        Path(part, path.name).write_text(text, encoding="utf-8")
-        Path(part, path.name).replace(path)
-
-
 def save_figure(drawn: Figure, out: Path, name: str) -> None:
     """A figure in all formats: all of them are there before the first takes its final name."""
     from tokenflock import plot

@@ -12,6 +12,7 @@ from tokenflock.cli import place
 from tokenflock.cli.check import Bar, _strict, _whole
 from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken
 from tokenflock.errors import FileError, MissingExtra, SpecError, unknown
+from tokenflock.store import write_text
 
 if TYPE_CHECKING:
     from tokenflock.studies.ledger import Answer
@@ -60,7 +61,7 @@ def study(
     else:
         _tell(session.answers)
         if target is not None:
-            place.write(target, session.text())
+            write_text(target, session.text())
             typer.echo(f"wrote {target}")
         if folder is not None and session.answers:
             typer.echo(f"wrote {folder / 'index.html'}")

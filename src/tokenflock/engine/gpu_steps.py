@@ -13,14 +13,16 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from tokenflock import schemes
 from tokenflock.engine.gpu_pairs import _lower, _rows, _sweep
 
 NODES, RING = 4, 5
 SLOPE, MIDDLE = tl.constexpr(RING), tl.constexpr(2 * RING)
 N_NODES, SLOTS = tl.constexpr(NODES), tl.constexpr(RING)
 ON, FULL, ENDED, SMALL, NOT_FINITE, COLLAPSED, PAUSED = (tl.constexpr(k) for k in range(7))
-SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = (tl.constexpr(v) for v in (0.9, 0.2, 5.0, 0.7, 0.4))
-STABLE, NOISE = tl.constexpr(2.5), tl.constexpr(100.0)
+SAFETY, SHRINK, GROW = (tl.constexpr(v) for v in (schemes.SAFETY, schemes.SHRINK, schemes.GROW))
+PROPORTIONAL, INTEGRAL = tl.constexpr(schemes.PROPORTIONAL), tl.constexpr(schemes.INTEGRAL)
+STABLE, NOISE = tl.constexpr(schemes.STABLE), tl.constexpr(schemes.NOISE)
 # The places of a clock, all float64, and of a goal.
 CLOCK = (
     "t",

@@ -19,12 +19,9 @@ from tokenflock.engine.settled import Settled, settle
 from tokenflock.geometry import Array, retract, tangent
 from tokenflock.model import Model, drops, flow_at, flow_at_layer, layer, phases, rates
 from tokenflock.model import velocity as model_velocity
+from tokenflock.schemes import GROW, INTEGRAL, LEVEL, NOISE, PROPORTIONAL, SAFETY, SHRINK, STABLE
 
 NODES = 4
-SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
-STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
-LEVEL = 4.5e-16  # 2 eps: weights of a row that sum to a whole number to this are all 0 or 1
-NOISE = 100.0  # a change of this many roundings says nothing about the rate
 
 
 class ReferenceEngine:

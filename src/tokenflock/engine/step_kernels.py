@@ -12,17 +12,12 @@ import numpy as np
 from tokenflock.engine.cpu_kernels import retract
 from tokenflock.engine.cpu_terms import SPREAD
 from tokenflock.engine.pair_kernels import kernel
+from tokenflock.schemes import GROW, INTEGRAL, LEVEL, NOISE, PROPORTIONAL, SAFETY, SHRINK, STABLE
 
 ON, FULL, ENDED, SMALL, NOT_FINITE, STOPPED, COLLAPSED, SHARP = range(8)
 # The last four accepted states (the newest first), their velocities, and a trial state.
 NODES = 4
 NOW, NOW_F, TRIAL, N_PAGES = 0, NODES, 2 * NODES, 2 * NODES + 1
-# Safety factor, largest shrink and growth of a step, and the two exponents of the controller, over the order.
-SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
-
-STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
-NOISE = 100.0  # a change of this many roundings says nothing about the rate
-LEVEL = 4.5e-16  # 2 eps: weights of a row that sum to a whole number to this are all 0 or 1
 
 CLOCK = np.dtype(
     [(name, np.float64) for name in ("t", "t1", "t2", "t3", "h", "error")]

@@ -16,11 +16,10 @@ from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.randomness import key_of
 from tokenflock.engine.torch_noise import keys_of, normals
 from tokenflock.engine.torch_runs import Runs
-from tokenflock.engine.torch_steps import LEVEL
 from tokenflock.engine.torch_terms import Terms
 from tokenflock.engine.torch_velocity import layer, retract, tangent
 from tokenflock.geometry import Array
-from tokenflock.schemes import Scheme
+from tokenflock.schemes import LEVEL, Scheme
 
 LOOK = 32  # steps after which the host asks whether a run is left
 

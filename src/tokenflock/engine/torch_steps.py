@@ -18,13 +18,9 @@ from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.torch_runs import Runs
 from tokenflock.engine.torch_terms import Terms
 from tokenflock.geometry import Array
-from tokenflock.schemes import Scheme
+from tokenflock.schemes import GROW, INTEGRAL, LEVEL, NOISE, PROPORTIONAL, SAFETY, SHRINK, STABLE, Scheme
 
 NODES = 4
-SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
-STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
-NOISE = 100.0  # a change of this many roundings says nothing about the rate
-LEVEL = 4.5e-16  # 2 eps: weights of a row that sum to a whole number to this are all 0 or 1
 ON, ENDED, COLLAPSED, SMALL, NOT_FINITE, SHARP = range(6)
 FAILED = {SMALL: Outcome.SMALL, NOT_FINITE: Outcome.NOT_FINITE}
 ERROR, GAP = -2, -1  # rows of the table after those of the stages

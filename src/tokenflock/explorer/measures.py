@@ -42,14 +42,7 @@ class Ruler:
 
     def labels(self, x: Array) -> NDArray[np.intp]:
         """The cluster of each token of a frame (n, d)."""
-        if self.on_sphere and x.shape[1] == 2:
-            return clusters.label(x, self.radius)
-        from tokenflock.explorer.linking_kernels import link
-
-        reach = 2.0 * math.sin(self.radius / 2) if self.on_sphere else self.radius  # the chord of an arc
-        x = np.ascontiguousarray(x)
-        axis = int(np.argmax(x.max(axis=0) - x.min(axis=0)))
-        return link(x, np.argsort(x[:, axis]), axis, reach)
+        return clusters.label(x, self.radius, "sphere" if self.on_sphere else "euclidean")
 
     def measure(self, x: Array, labels: NDArray[np.intp], with_energy: bool = True) -> Array:
         """The numbers in the order of NAMES; nan where one has no meaning, or was left out."""

@@ -6,12 +6,10 @@ QUICK[name] what a quick look changes. The Figure that comes back carries `.capt
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenflock.errors import unknown
+from tokenflock.arguments import changed, home
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,12 +49,9 @@ MOVIES: dict[str, str] = {
 
 def parameters(name: str, quick: bool = False, **changes: Any) -> dict[str, Any]:
     """All numbers that decide how a figure looks, the seed among them; changes are what the caller wants instead."""
-    module, _ = _home(name, NAMES)
+    module, _ = home("figure", name, NAMES)
     given = {**module.PARAMETERS[name], **(module.QUICK[name] if quick else {})}
-    for word in changes:
-        if word not in given:
-            raise unknown(f"parameter of figure {name}", word, given)
-    return {**given, **changes}
+    return changed(f"figure {name}", given, changes)
 
 
 def figure(name: str, quick: bool = False, **changes: Any) -> Figure:
@@ -64,7 +59,7 @@ def figure(name: str, quick: bool = False, **changes: Any) -> Figure:
 
     Keywords change single parameters, for example figure("causal/6", weights="folder").
     """
-    module, function = _home(name, NAMES)
+    module, function = home("figure", name, NAMES)
     given = parameters(name, quick, **changes)
     drawn: Any = getattr(module, function)(**given)
     smaller = {k: given[k] for k in module.QUICK[name] if k not in changes} if quick else {}
@@ -76,7 +71,7 @@ def figure(name: str, quick: bool = False, **changes: Any) -> Figure:
 
 def inputs(name: str, **changes: Any) -> dict[str, str]:
     """The files that a figure reads, by name, with a digest of each: when one changes, the figure is stale."""
-    module, _ = _home(name, NAMES)
+    module, _ = home("figure", name, NAMES)
     read = getattr(module, "INPUTS", {}).get(name)
     return read(**parameters(name, **changes)) if read else {}
 
@@ -87,15 +82,8 @@ def animate(name: str, out: str | Path, quick: bool = False, **changes: Any) -> 
     from tokenflock.figures import animation
 
     path = animation.check_target(out)  # before any work
-    module, function = _home(name, MOVIES)
+    module, function = home("animation", name, MOVIES)
     most = animation.MOST_QUICK if quick else animation.MOST_FRAMES
     with plot.style():
         drawn, draw, count = getattr(module, function)(**parameters(name, quick, **changes))
     return animation.write(path, drawn, draw, count, most)
-
-
-def _home(name: str, known: Mapping[str, str]) -> tuple[Any, str]:
-    if name not in known:
-        raise unknown("figure" if known is NAMES else "animation", name, known)
-    module, function = known[name].split(":")
-    return importlib.import_module(module), function

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from tokenflock.errors import FileError, MissingExtra
 from tokenflock.report.page import Made, page
 from tokenflock.report.tables import PARAMETERS, QUICK, TABLES
 from tokenflock.simulation import versions
+from tokenflock.store import write_text
 
 FOLDERS = ("claims", "figures", "tables")
 
@@ -63,7 +63,7 @@ def reproduce(out: str | Path, quick: bool = False) -> Report:
             print(_told(made), file=sys.stderr, flush=True)
         ended = ""
     finally:
-        _write(path, page(done, out, quick, time.perf_counter() - began, ended))
+        write_text(path, page(done, out, quick, time.perf_counter() - began, ended))
     return Report(path, [made["name"] for made in done if made.get("alarming") or made.get("failed") is True])
 
 
@@ -106,15 +106,8 @@ def _make(path: Path, parameters: dict[str, Any], build: Callable[[], Made]) -> 
         pass  # not there, or not ours: make it
     began = time.perf_counter()
     made = {**build(), "key": key, "wall_s": time.perf_counter() - began}
-    _write(path, json.dumps(made, indent=1, ensure_ascii=False))  # last: what was interrupted is made again
+    write_text(path, json.dumps(made, indent=1, ensure_ascii=False))  # last: what was interrupted is made again
     return made, True
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
 
 
 def _claim(folder: Path, name: str, quick: bool) -> tuple[Made, bool]:

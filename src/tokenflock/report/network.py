@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from tokenflock.analysis.spectrum import ROWS
 from tokenflock.report import network_figures as figures
 from tokenflock.report.network_study import FULL, QUICK, Say, Study, study
 from tokenflock.report.page import CSS, grid, picture
+from tokenflock.store import write_text
 from tokenflock.trajectory import save
 from tokenflock.transformer import behaviour
 
@@ -64,8 +64,8 @@ def network(
     pictures = {name: _drawn(draw, made, folder, name) for name, draw in _figures(made).items()}
     facts = _facts(made) | {"quick": quick}
     save(made.runs[0], folder / "states.zarr", overwrite=True)
-    _write(folder / "network.json", json.dumps(facts, indent=1))
-    _write(folder / "report.html", _page(made, facts, pictures, quick, time.perf_counter() - began))
+    write_text(folder / "network.json", json.dumps(facts, indent=1))
+    write_text(folder / "report.html", _page(made, facts, pictures, quick, time.perf_counter() - began))
     return Report(folder / "report.html", facts)
 
 
@@ -82,12 +82,6 @@ def _drawn(draw: Callable[[Study], Any], made: Study, folder: Path, name: str) -
     files = [file.name for file in plot.save(figure, folder / "figures", name)]
     text = f"<figcaption>{escape(figure.caption)}</figcaption>"
     return f"<figure>{picture({'files': files, 'name': name}, folder / 'figures')}{text}</figure>"
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
 
 
 # What is said, as numbers.

@@ -17,7 +17,8 @@ from typing import Any
 
 from tokenflock import plot, studies
 from tokenflock.report.page import CSS, grid, picture
-from tokenflock.studies.ledger import Answer, Table, write
+from tokenflock.store import write_text
+from tokenflock.studies.ledger import Answer, Table
 
 ROWS_SHOWN = 200  # of a table; the CSV file has them all
 
@@ -29,10 +30,10 @@ def publish(answer: Answer, out: str | Path) -> Path:
     columns = ("name", "value", "low", "high", "trials", "predicted")
     rows = tuple(tuple("" if v is None else v for v in (getattr(n, c) for c in columns)) for n in answer.numbers)
     for table in (*answer.tables, Table("numbers", columns, rows)):
-        write(folder / f"{answer.name}-{table.name.replace(' ', '-')}.csv", table.csv())
+        write_text(folder / f"{answer.name}-{table.name.replace(' ', '-')}.csv", table.csv())
     path = folder / f"{answer.name}.html"
-    write(path, page(answer.plain(), files, folder))
-    write(folder / "index.html", index(folder))
+    write_text(path, page(answer.plain(), files, folder))
+    write_text(folder / "index.html", index(folder))
     return path
 
 

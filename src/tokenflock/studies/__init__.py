@@ -7,11 +7,10 @@ would change it.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenflock.errors import unknown
+from tokenflock.arguments import home
 
 if TYPE_CHECKING:
     from tokenflock.studies.ledger import Answer, Study, Tell
@@ -34,10 +33,7 @@ NAMES: dict[str, str] = {
 
 def find(name: str) -> Study:
     """The declaration of a study."""
-    if name not in NAMES:
-        raise unknown("study", name, NAMES)
-    module, attribute = NAMES[name].split(":")
-    return getattr(importlib.import_module(module), attribute)
+    return getattr(*home("study", name, NAMES))
 
 
 def study(

@@ -17,12 +17,10 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import os
 import re
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,9 +28,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tokenflock.analysis.statistics import Estimate
-from tokenflock.engine.machine import threads
+from tokenflock.arguments import changed
 from tokenflock.errors import FileError, bad, unknown
+from tokenflock.runner import in_order
 from tokenflock.simulation import versions
+from tokenflock.store import write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,11 +113,7 @@ class Study:
 
     def parameters(self, quick: bool = False, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The sizes of a run of it."""
-        given = dict(changes or {})
-        for name in given:
-            if name not in self.sizes:
-                raise unknown(f"parameter of {self.name}", name, self.sizes)
-        return {**self.sizes, **(self.quick if quick else {}), **given}
+        return changed(self.name, {**self.sizes, **(self.quick if quick else {})}, changes or {})
 
 
 def study(name: str, **words: Any) -> Callable[[Experiment], Study]:
@@ -265,16 +261,8 @@ class Work:
 
 def spread(one: Callable[[np.random.Generator], T], generator: np.random.Generator, trials: int) -> list[T]:
     """one(generator of its own) for every trial, over the cores. Trial k does not depend on how many there are."""
-    from threadpoolctl import threadpool_limits
-
     seed = int(generator.integers(2**31))
-    # The trials share the cores: matrix products that take all of them would only wait for each other.
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads()) as pool:
-        try:
-            return list(pool.map(lambda k: one(np.random.default_rng([seed, k])), range(trials)))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    return in_order(lambda k: one(np.random.default_rng([seed, k])), range(trials))
 
 
 def run(
@@ -318,16 +306,9 @@ def run(
         time.perf_counter() - began,
     )
     if home is not None and journal is not None:
-        write(home, json.dumps({**made.plain(), "key": key}, indent=1, ensure_ascii=False))
+        write_text(home, json.dumps({**made.plain(), "key": key}, indent=1, ensure_ascii=False))
         journal.unlink(missing_ok=True)  # last: what was interrupted goes on
     return made
-
-
-def write(path: Path, text: str) -> None:
-    """A text file, whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
 
 
 def _key(study: Study, parameters: dict[str, Any], seed: int, quick: bool) -> str:

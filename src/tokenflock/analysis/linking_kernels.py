@@ -1,4 +1,4 @@
-"""Clusters of one frame in a millisecond: the groups of `clusters.label` above the circle, in compiled code.
+"""Which of some thousands of tokens are together, in compiled code: what `clusters.label` takes above the circle.
 
 Tokens in the order of one coordinate are compared with those at most `reach` further along it, and only where they are
 not known to be together yet: in dense clusters, where a list of all close pairs would be long, that is soon the case.
