@@ -57,7 +57,7 @@ def followed(engine, work, x, times=TIMES, patience=10**9, **options):
 
 
 def test_the_list_of_models_reaches_every_kernel():
-    kernels = {"near2", "near3", "mutual", "general2", "general3", "general", "rare", "products"}
+    kernels = {"near2", "near3", "mutual", "general2", "general3", "general", "rare", "products", "mutual_products"}
     kernels |= {"leader1", "leader2", "leader3", "leader", "leader_biased"}
     assert {kernel_for(c.model) for c in MODELS} == kernels
 

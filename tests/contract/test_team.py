@@ -19,7 +19,8 @@ MODELS = {
     "general2": flock.Model(dim=2, query=[[1.0, 0.5], [0.0, 1.0]]),
     "general": flock.Model(dim=5),
     "rare": flock.Model(dim=3, bias=flock.Alibi(0.1), mask="full"),
-    "products": flock.Model(dim=20, mask="full"),
+    "products": flock.Model(dim=20),
+    "mutual_products": flock.Model(dim=20, mask="full"),
 }
 
 

@@ -313,7 +313,7 @@ def test_a_team_gives_the_bits_of_one_thread(model, monkeypatch):
 
 
 def test_a_run_whose_errors_outgrow_its_tolerance_says_so():
-    model, x = flock.Model(dim=2, beta=9.0), flock.uniform(100, 2, seed=0)
+    model, x = flock.Model(dim=2, beta=9.0, mask=flock.Window(50)), flock.uniform(100, 2, seed=0)
     stepper = HarmonicEngine().begin(task(model), x)
     stepper._work.share[TABLES, NUMBERS, LOSS] = 1e12
     with pytest.warns(UserWarning, match=r"velocities of this run have errors of about .* use engine='cpu'"):
@@ -329,8 +329,9 @@ def chosen(n=5000, t_end=20.0, scheme=TSIT5, dtype="float64", rtol=1e-6, atol=1e
 
 
 def test_auto_takes_waves_for_many_tokens_only():
-    assert chosen(2000) == "cpu"
-    assert chosen(2001) == "harmonic"
+    """But for short runs of the papers' main case: tests/laws/test_small_waves.py."""
+    assert chosen(2000, t_end=400.0) == chosen(2000, scheme=None) == "cpu"
+    assert chosen(2001, t_end=400.0) == chosen(2001, scheme=None) == "harmonic"
     assert choose("auto", flock.Model(dim=2, beta=64.0), "float64").name == "cpu"
     assert choose("auto", flock.Model(dim=2, beta=64.0), "float64", 10**6).name == "cpu"
 

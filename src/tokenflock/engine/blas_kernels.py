@@ -15,6 +15,7 @@ from tokenflock.engine.simd import absolute, exp2, larger, load, peak, splat, st
 TILE = 128  # rows of attention weights held at a time
 # Rounding of a logit (in units of log 2) from which differences are taken first, and a drop that leaves no weight.
 BLUR, BLUR_32, NO_WEIGHT = 1e-11, 1e-3, 2000.0
+NEVER = np.float32(-1e30)  # a logit whose weight is exactly 0
 
 
 @kernel
@@ -44,7 +45,7 @@ def _largest(block, r, first, last):
 
 
 @kernel
-def _exponentials(block, r, first, last, best):
+def exponentials(block, r, first, last, best):
     """A stretch of a row becomes 2^(s - best); returns its sum."""
     m, j = width(block), first
     level = splat(best)
@@ -128,18 +129,14 @@ def _rows_of_tile(tokens, query, rows, known, reach, i, tile, p, z, top):
         top[0, i + r] = best
         if known < 0.0 and _refine(tokens, query[i + r], block, r, start, first, last, reach):
             best = block.dtype.type(0.0)
-        whole = _exponentials(block, r, first, last, best)
-        others[r] = whole - block[r, own]
-        z[0, i + r] = whole
-        block[r, own] = 0.0
+        itself = block.dtype.type(2.0 ** (block[r, own] - best))
+        block[r, own] = NEVER
+        others[r] = exponentials(block, r, first, last, best)
+        z[0, i + r] = others[r] + itself
         for j in range(first):
             block[r, j] = 0.0
         for j in range(last, stop - start):
             block[r, j] = 0.0
-        if others[r] < 0.5 * whole:  # small beside its own weight: sum it apart, or its digits are lost
-            others[r] = 0.0
-            for j in range(first, last):
-                others[r] += block[r, j]
     np.dot(block, tokens[start:stop], sums)
     for a0 in range(0, d, 16):
         for r in range(tall):

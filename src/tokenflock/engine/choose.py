@@ -18,7 +18,9 @@ HOMES = {
     "gpu": ("tokenflock.engine.gpu", "GpuEngine"),
 }
 NAMES = ("auto", *HOMES)
-FEW = 2_000  # tokens up to which auto takes pairs, whatever they cost: their errors are relative, and these runs short
+FEWEST = 48  # tokens below which pairs are always faster
+FEW = 2_000  # tokens up to which auto takes pairs for all but short runs: their errors are relative
+SHORT = 300.0  # t_end up to which few tokens may go by waves: no pull below their errors moves one till then
 LONG = 1e4  # t_end from which a run lives on pulls that waves round away
 MANY = 200_000  # tokens from which pairs are no way out any more
 
@@ -60,8 +62,10 @@ def choose(name: str, model: Model, dtype: str, n_tokens: int = 0, task: Task | 
 
 def _waves_pay(model: Model, dtype: str, n: int, task: Task) -> bool:
     """Whether auto takes the harmonic engine: allowed, accurate enough from any start, and faster as measured."""
-    if n <= FEW or task.t_end > LONG or isinstance(task.scheme, Rosenbrock):
+    if task.t_end > LONG or isinstance(task.scheme, Rosenbrock):
         return False
+    if n <= FEW:
+        return task.t_end <= SHORT and _small_waves_pay(n, task)
     from tokenflock.engine.harmonic import worst_error
 
     waves = engine_named("harmonic")
@@ -72,3 +76,13 @@ def _waves_pay(model: Model, dtype: str, n: int, task: Task) -> bool:
     from tokenflock.engine.harmonic_cost import pairs_s, waves_s
 
     return waves_s(model, n) < pairs_s(model, n)
+
+
+def _small_waves_pay(n: int, task: Task) -> bool:
+    """The same for few tokens. Fixed steps keep to pairs: whoever sets a step may look at its order."""
+    if n < FEWEST or task.model.dim not in (2, 3) or task.scheme is None or not task.scheme.adaptive:
+        return False
+    from tokenflock.engine.harmonic_cost import pairs_s, small_waves_s
+    from tokenflock.engine.small_waves import is_small
+
+    return is_small(task, n) and small_waves_s(task, n) < pairs_s(task.model, n)

@@ -12,9 +12,22 @@ import numpy as np
 from numba import typeof, types
 from numpy.typing import NDArray
 
-from tokenflock.engine import blas_kernels, cpu_kernels, leader_kernels, pair_kernels, sums_kernels
+from tokenflock.engine import blas_kernels, cpu_kernels, leader_kernels, mutual_products, pair_kernels, sums_kernels
 from tokenflock.engine.contract import Outcome, Task
-from tokenflock.engine.cpu_terms import KINDS, TOP, P, U, X, Z, columns_for, is_plain, kernel_for, lay_out, scratch
+from tokenflock.engine.cpu_terms import (
+    KINDS,
+    PRODUCTS,
+    TOP,
+    P,
+    U,
+    X,
+    Z,
+    columns_for,
+    is_plain,
+    kernel_for,
+    lay_out,
+    scratch,
+)
 from tokenflock.engine.fixed_kernels import fixed, layers
 from tokenflock.engine.machine import threads
 from tokenflock.engine.pointers import Pointer, part_signature, sums_signature
@@ -65,7 +78,8 @@ class Goal(NamedTuple):
 @lru_cache
 def part_pointer(name: str, dtype: str) -> Pointer:
     """A pair kernel."""
-    home = leader_kernels if name.startswith("leader") else blas_kernels if name == "products" else pair_kernels
+    homes = {"products": blas_kernels, "mutual_products": mutual_products}
+    home = leader_kernels if name.startswith("leader") else homes.get(name, pair_kernels)
     return Pointer(getattr(home, name), part_signature(dtype))
 
 
@@ -162,8 +176,8 @@ class CpuStepper:
         self._phases = phases(model, task.t_end)
         self._key = np.uint64(key_of(task.seed, run))
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
-        self._products = kernel_for(model) == "products"
-        self._pairs = sums_pointer(wide, dtype), part_pointer(kernel_for(model), dtype)
+        self._products = kernel_for(model) in PRODUCTS
+        self._pairs, velocity = self._kernels(wide)
         self.outcome: Outcome | None = None
         self._settled: Settled | None = None
         self._watch, self._waited = (0 if model.space == "rescaled" else NEVER), 8
@@ -175,11 +189,17 @@ class CpuStepper:
             self._table = np.zeros((0, 0))
             self._stages = np.zeros((0, *state.shape), dtype=dtype)
         else:
-            self._step = pointer_to(velocity_kernel(model), dtype, *shared, types.float64, types.int64, page)
+            self._step = pointer_to(velocity, dtype, *shared, types.float64, types.int64, page)
             scheme = task.scheme
             error = np.zeros_like(scheme.b) if scheme.error is None else scheme.error
             self._table = np.concatenate([scheme.a, scheme.b[None], error[None]])
             self._stages = np.zeros((len(scheme.b), *state.shape), dtype=dtype)
+
+    def _kernels(self, wide: bool) -> tuple[tuple[Pointer, Pointer], Any]:
+        """What sums over pairs, and the velocity that is made of it."""
+        model, dtype = self._task.model, self._task.dtype
+        pairs = sums_pointer(wide, dtype), part_pointer(kernel_for(model), dtype)
+        return pairs, velocity_kernel(model)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("t", "h", "steps", "rejected", "evaluations"):

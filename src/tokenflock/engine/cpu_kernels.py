@@ -102,7 +102,8 @@ def _attend(sums, part, terms, work, h):
         for a in range(d):
             for i in range(columns):
                 near[a, i] = scale * x[a, i] if i < n else far
-        sums(part, near, near, terms.rows, terms.frozen, 0.0, False, n, p, z, top, work.share, work.tile, work.desk)
+        level = np.float64(terms.heads[FORM, h, 0, 0])
+        sums(part, near, near, terms.rows, terms.frozen, level, False, n, p, z, top, work.share, work.tile, work.desk)
     else:
         if numbers.space == RESCALED:
             queries(work, h)

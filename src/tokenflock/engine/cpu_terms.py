@@ -9,6 +9,7 @@ import numpy as np
 
 from tokenflock.engine.blas_kernels import TILE
 from tokenflock.engine.contract import is_near
+from tokenflock.engine.mutual_products import STRIPS, tile_size
 from tokenflock.engine.pair_kernels import CHUNKS
 from tokenflock.engine.simd import PAD
 from tokenflock.engine.sums_kernels import new_desk
@@ -24,6 +25,7 @@ LOG2E = 1.0 / math.log(2.0)
 BLAS_FROM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
 LOG, SPREAD = 0, 1  # the places of Work.late
 NEAR_KERNELS = ("near2", "near3", "mutual")
+PRODUCTS = ("products", "mutual_products")
 
 NUMBERS = np.dtype(
     [
@@ -64,12 +66,12 @@ class Work(NamedTuple):
     tokens: Any  # (8, d, columns)
     line: Any  # (2, 1, columns)
     near: Any  # (2 or 3, columns)
-    share: Any  # (CHUNKS, 4, columns) for `mutual`, (2, n, d) for `products`
+    share: Any  # (CHUNKS, 4, columns) for `mutual`, (2, n, d) for `products`, (2 + STRIPS, n, d) for mutual ones
     hidden: Any  # (k, columns)
     form: Any  # (H, d, d): the form; in rescaled space B M at the present time, exp(tV) = exp(log) M
     flow: Any  # (d, d): M
     late: Any  # (2,): 2 log, and how far the rows were from having one leader each at the last evaluation
-    tile: Any  # (1, TILE (n + d)) for `products`
+    tile: Any  # (1, TILE (n + d)) for `products`, (1, tile_size) for mutual ones
     desk: Any  # (DESK_SIZE,) where a team shares its work, see sums_kernels
 
 
@@ -87,7 +89,7 @@ def kernel_for(model: Model) -> str:
     if math.isinf(model.beta) or model.bias is not None:
         return "rare"
     if model.dim >= BLAS_FROM and model.frozen is None:
-        return "products"
+        return "mutual_products" if model.mask == "full" and _is_simple(model) else "products"
     if model.dim in (2, 3) and is_near(model):
         return "mutual" if model.mask == "full" else f"near{model.dim}"
     return {2: "general2", 3: "general3"}.get(model.dim, "general")
@@ -95,8 +97,12 @@ def kernel_for(model: Model) -> str:
 
 def is_plain(model: Model) -> bool:
     """Whether the short velocity does: the papers' main case, V = c I on the sphere with B = c' I and no extras."""
-    kernel = kernel_for(model) in (*NEAR_KERNELS, "products") and is_near(model)
-    return kernel and is_scalar(model.values) and model.feedforward is None and model.norm.kind == "post"
+    return kernel_for(model) in (*NEAR_KERNELS, *PRODUCTS) and _is_simple(model)
+
+
+def _is_simple(model: Model) -> bool:
+    scalar = is_near(model) and is_scalar(model.values)
+    return scalar and model.feedforward is None and model.norm.kind == "post"
 
 
 def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> np.ndarray:
@@ -105,14 +111,14 @@ def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> n
     record["space"] = {"sphere": SPHERE, "euclidean": EUCLIDEAN, "rescaled": RESCALED}[model.space]
     record["by_count"] = model.normaliser != "softmax"
     record["hard"] = math.isinf(model.beta)
-    record["near"] = kernel_for(model) in NEAR_KERNELS
+    record["near"] = kernel_for(model) in (*NEAR_KERNELS, "mutual_products")
     record["apart"] = model.space == "rescaled" and kernel_for(model) == "products"
     record["scalar_form"] = is_scalar(form) and model.space != "rescaled"
     record["scalar_value"] = is_scalar(model.values)
     record["activation"] = ACTIVATIONS["none" if model.feedforward is None else model.feedforward.activation]
     # Tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2 for the near kernels, and s_ij = <x_i, x_j> for the
     # products. At beta = 0 any tiny scale gives equal weights.
-    share = 1.0 if kernel_for(model) == "products" else 0.5
+    share = 1.0 if kernel_for(model) in PRODUCTS else 0.5
     record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * share), 1e-10)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
@@ -154,19 +160,21 @@ def scratch(model: Model, terms: Terms, dtype: str) -> Work:
     """Work arrays for the kernel that will run; those it does not need are left empty. O(n d) numbers."""
     d, columns = model.dim, terms.rows.shape[1]
     name = kernel_for(model)
-    shares = {"mutual": (CHUNKS, 4, columns), "products": (2, terms.numbers["n"], d)}.get(name, (1, 1, 1))
+    n = int(terms.numbers["n"])
+    shares = {"mutual": (CHUNKS, 4, columns), "products": (2, n, d), "mutual_products": (2 + STRIPS, n, d)}
+    tiles = {"products": TILE * (n + d), "mutual_products": tile_size(d)}
     if name.startswith("leader"):
-        shares = (1, d, columns)
+        shares[name] = (1, d, columns)
     make = lambda *shape: np.zeros(shape, dtype=dtype)  # noqa: E731
     return Work(
         tokens=make(8, d, columns),
         line=make(2, 1, columns),
         near=make(3 if name == "mutual" else d, columns if name in NEAR_KERNELS or is_plain(model) else 0),
-        share=make(*shares),
+        share=make(*shares.get(name, (1, 1, 1))),
         hidden=make(len(terms.inner), columns if terms.numbers["activation"] else 0),
         form=np.array(terms.heads[FORM]),
         flow=np.eye(d, dtype=dtype),
         late=np.zeros(2),
-        tile=make(1, TILE * (int(terms.numbers["n"]) + d) if name == "products" else 1),
+        tile=make(1, tiles.get(name, 1)),
         desk=new_desk(name),
     )

@@ -19,16 +19,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from tokenflock.engine import circle_harmonics, harmonic_kernels, sphere_harmonics
 from tokenflock.engine.circle_harmonics import LOST
 from tokenflock.engine.contract import Outcome, Task, is_near
-from tokenflock.engine.cpu import CpuStepper, pointer_to, state_of, team, velocity_kernel
+from tokenflock.engine.cpu import CpuStepper, state_of, team, velocity_kernel
 from tokenflock.engine.cpu_terms import KINDS, Work, is_plain
 from tokenflock.engine.harmonic_kernels import BLOCKS, FLAT, TABLES
 from tokenflock.engine.harmonic_tables import (
+    EPS,
     GROSS,
     LOSS,
     LOST_BITS,
@@ -38,6 +38,7 @@ from tokenflock.engine.harmonic_tables import (
     NUMBERS,
     RESCUED,
     SCALE,
+    SHARE,
     SHARPNESS,
     SMALLEST,
     VALUE,
@@ -45,12 +46,14 @@ from tokenflock.engine.harmonic_tables import (
     Series,
     circle_modes,
     circle_series,
+    sharpness,
     sphere_degree,
     sphere_series,
     steps_of,
 )
 from tokenflock.engine.machine import threads
 from tokenflock.engine.pointers import Pointer, part_signature, sums_signature
+from tokenflock.engine.small_waves import SmallWavesStepper, is_small
 from tokenflock.engine.step_kernels import N_PAGES
 from tokenflock.engine.sums_kernels import new_desk
 from tokenflock.errors import EngineError, bad
@@ -58,18 +61,9 @@ from tokenflock.geometry import Array
 from tokenflock.model import Model, is_scalar, kind_at
 from tokenflock.schemes import TSIT5, Rosenbrock
 
-EPS = float(np.finfo(np.float64).eps)
 TOLERANCE = 1e-13  # of a velocity, when none is given
-SHARE = 1e-3  # of a run's tolerance that may go into what the series leaves out
 WIDE_FROM = 4_000  # tokens from which a velocity is worth sharing among the cores
 MOST_RESCUED = 0.5  # of all pairs: beyond it the engine would be a slow way to sum pairs
-
-
-def sharpness(model: Model) -> float:
-    """b: the largest exponent less its bound is b (cos a - 1)."""
-    if is_near(model):
-        return float(model.beta * model.form[0, 0, 0])
-    return abs(model.beta) * float(np.linalg.norm(model.form, ord=2, axis=(-2, -1)).max())
 
 
 def worst_error(n: int) -> float:
@@ -142,19 +136,18 @@ class HarmonicStepper(CpuStepper):
         model = task.model
         self._series = series_for(model, len(x), tolerance)
         self._work = _harmonic_work(self._work, self._series)
-        sums = harmonic_kernels.lead_harmonic if wide else harmonic_kernels.alone_harmonic
-        self._pairs = (
-            _pointer(sums, sums_signature("float64")),
-            _pointer(_part_of(model), part_signature("float64")),
-        )
-        self._kernel = velocity_kernel(model)
-        if is_plain(model) and model.normaliser == "softmax" and model.values[0, 0, 0] and task.scheme is not None:
+        if self._kernel is harmonic_kernels.waves_velocity:
             self._work.share[TABLES, NUMBERS, VALUE] = model.values[0, 0, 0]
-            self._kernel = harmonic_kernels.waves_velocity
-            page = self._pages[0]
-            shared = (*self._pairs, self._terms, self._work, page)
-            self._step = pointer_to(self._kernel, "float64", *shared, types.float64, types.int64, page)
         self._warned = False
+
+    def _kernels(self, wide: bool) -> tuple[tuple[Pointer, Pointer], Any]:
+        model = self._task.model
+        sums = harmonic_kernels.lead_harmonic if wide else harmonic_kernels.alone_harmonic
+        whole = is_plain(model) and model.normaliser == "softmax" and model.values[0, 0, 0]
+        waves = whole and self._task.scheme is not None
+        self._kernel = harmonic_kernels.waves_velocity if waves else velocity_kernel(model)
+        pairs = _pointer(sums, sums_signature("float64")), _pointer(_part_of(model), part_signature("float64"))
+        return pairs, self._kernel
 
     def velocity(self, y: NDArray[Any], t: float, out: NDArray[Any]) -> None:
         """One velocity of a state, as columns."""
@@ -252,12 +245,16 @@ class HarmonicEngine:
 
     def begin(
         self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
-    ) -> HarmonicStepper:
+    ) -> CpuStepper:
         """A run from x (n, d), if the first velocity is as good as the tolerances ask."""
         if isinstance(task.scheme, Rosenbrock):
             raise EngineError("engine='harmonic' has explicit schemes only. Use engine='cpu' for scheme='rosenbrock'.")
         check_memory(task, *x.shape)
         allowed = task.rtol + task.atol
+        if is_small(task, len(x)):
+            small = SmallWavesStepper(task, x, run, stop)
+            self._note(small.error)
+            return small
         stepper = HarmonicStepper(task, x, run, wide, stop, max(SHARE * allowed, EPS), self._note)
         y = state_of(task.model, x, task.dtype)
         stepper.velocity(y, 0.0, np.zeros_like(y))

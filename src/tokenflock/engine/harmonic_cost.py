@@ -6,7 +6,9 @@ those of a Xeon with AVX-512; on another machine both sides change together, and
 
 from __future__ import annotations
 
+from tokenflock.engine.contract import Task
 from tokenflock.engine.harmonic import registers_for
+from tokenflock.engine.small_waves import registers
 from tokenflock.model import Model, visible
 from tokenflock.options import Window
 
@@ -33,6 +35,8 @@ WAVE_S = {
     (3, "both ways"): 18e-9,
 }
 TOKEN_S = 50e-9  # a token, whatever its waves
+SMALL_WAVE_S = {(2, "causal"): 2.0e-9, (2, "full"): 2.7e-9, (3, "causal"): 2.0e-9, (3, "full"): 2.2e-9}  # few tokens
+SMALL_TOKEN_S = {2: 6e-9, 3: 40e-9}
 BLOCK_S = 5e-6  # a register of waves, whatever the tokens: the blocks are added up
 
 
@@ -53,3 +57,10 @@ def waves_s(model: Model, n: int) -> float:
     registers = registers_for(model, n)
     one = TOKEN_S + WAVE_S[model.dim, _mask_of(model)] * registers
     return (n * one + BLOCK_S * registers) * model.n_heads
+
+
+def small_waves_s(task: Task, n: int) -> float:
+    """One velocity of few tokens by waves, for the mask causal or full."""
+    model = task.model
+    waves = SMALL_WAVE_S[model.dim, str(model.mask)] * registers(model, n, task.rtol + task.atol)
+    return n * (SMALL_TOKEN_S[model.dim] + waves)

@@ -12,22 +12,27 @@ geometric series bounds every tail.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.engine.contract import is_near
 from tokenflock.engine.simd import BYTES
+from tokenflock.model import Model
 
 WIDTH = BYTES // 8  # modes in a register
 # b = 0 is taken as this: then every coefficient over b has its limit, and nothing underflows.
 SMALLEST = 1e-30
 MOST_MODES = 20_000  # on the circle: b of about 5 million
+SHARE = 1e-3  # of a run's tolerance that may go into what the series leaves out
+EPS = float(np.finfo(np.float64).eps)
 MOST_DEGREE = 160  # on S^2: b of about 300, where (degree + 1)^2 sums a token are no longer cheap
 
 # Rows of a table. On the circle they hold a number for each mode; on the sphere those for each degree come first, and
-# the recurrence has rows of its own. NUMBERS: c of V = c I where the
-# kernel is to give velocities and not pulls, scale, b, degree, then what `judge` of harmonic_kernels notes.
+# the recurrence has rows of its own. NUMBERS: c of V = c I where the kernel is to give velocities and not pulls, scale,
+# b, degree or number of modes, then what `judge` of harmonic_kernels notes.
 # WAVES weighs the sums for the estimate of their rounding. Below these rows every block has one for its own notes.
 MASS, TURN, REACH, NUMBERS, STEP, BACK, SEED, WAVES = range(8)
 VALUE, SCALE, SHARPNESS, DEGREE, LOSS, GROSS, RESCUED, LOST_BITS = range(8)
@@ -39,6 +44,13 @@ class Series(NamedTuple):
 
     rows: NDArray[Any]  # (N_ROWS, length), length a multiple of WIDTH
     tail: float  # what a pair of tokens misses at most, in w, w sin a and w (1 - cos a) together
+
+
+def sharpness(model: Model) -> float:
+    """b: the largest exponent less its bound is b (cos a - 1)."""
+    if is_near(model):
+        return float(model.beta * model.form[0, 0, 0])
+    return abs(model.beta) * float(np.linalg.norm(model.form, ord=2, axis=(-2, -1)).max())
 
 
 def tail_after(terms: NDArray[Any]) -> NDArray[Any]:
@@ -61,6 +73,7 @@ def _reach_of(b: float, tolerance: float) -> int:
     return int(1.5 * math.sqrt(2.0 * b * decades) + 2.0 * decades) + 2 * WIDTH
 
 
+@lru_cache(maxsize=256)
 def circle_modes(b: float, tolerance: float) -> tuple[int, float]:
     """How many modes keep the error of every pair within the tolerance, and the bound of it."""
     from scipy.special import ive
@@ -110,6 +123,7 @@ def _spherical(l: NDArray[Any], b: float) -> NDArray[Any]:
     return math.sqrt(math.pi / (2.0 * b)) * ive(l + 0.5, b)
 
 
+@lru_cache(maxsize=256)
 def sphere_degree(b: float, tolerance: float) -> tuple[int, float]:
     """The degree that keeps the error of every pair within the tolerance, and the bound of it."""
     b = max(b, SMALLEST)

@@ -18,10 +18,12 @@ class Pointer(WrapperAddressProtocol):
     def __init__(self, dispatcher: Any, signature: Any) -> None:
         dispatcher.compile(signature.args)
         self._signature = signature
-        self._compiled = dispatcher.overloads[signature.args]
+        self._compiled = dispatcher.overloads[signature.args]  # whoever holds the pointer holds the code
+        name = self._compiled.fndesc.llvm_cfunc_wrapper_name
+        self._address: int = self._compiled.library.get_pointer_to_function(name)
 
     def __wrapper_address__(self) -> int:
-        return self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_cfunc_wrapper_name)
+        return self._address
 
     def signature(self) -> Any:
         """The numba signature."""

@@ -96,6 +96,7 @@ def _operator(symbol: Any, instruction: str) -> None:
 _operator(operator.add, "fadd")
 _operator(operator.sub, "fsub")
 _operator(operator.mul, "fmul")
+_operator(operator.truediv, "fdiv")
 
 
 @infer_global(operator.neg)
@@ -171,6 +172,16 @@ def fma(typingctx, a, b, c):
 
 
 @intrinsic
+def root(typingctx, a):
+    """The square root, lane by lane."""
+
+    def codegen(context, builder, sig, args):
+        return _call(builder, "sqrt", _vector(a), *args)
+
+    return a(a), codegen
+
+
+@intrinsic
 def larger(typingctx, a, b):
     """The larger of two, lane by lane."""
 
@@ -222,6 +233,56 @@ def at_least(typingctx, a, level):
         return builder.select(builder.fcmp_ordered(">=", *args), _constant(a, 1.0), _constant(a, 0.0))
 
     return a(a, a), codegen
+
+
+def _shuffled(builder, a, b, order):
+    """Lanes of two registers, those of b counted on from those of a."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(order)), order))
+
+
+def _chosen(bit):
+    """An intrinsic (a, b): a in the lanes whose number has this bit, b in the rest."""
+
+    @intrinsic
+    def chosen(typingctx, a, b):
+        def codegen(context, builder, sig, args):
+            return _shuffled(builder, *args, [k if k & bit else a.count + k for k in range(a.count)])
+
+        return a(a, b), codegen
+
+    return chosen
+
+
+chosen_1, chosen_2, chosen_4 = _chosen(1), _chosen(2), _chosen(4)
+
+
+@intrinsic
+def shifted(typingctx, a, b):
+    """The last lane of a, then the lanes of b but its last."""
+
+    def codegen(context, builder, sig, args):
+        return _shuffled(builder, *args, [a.count - 1 + k for k in range(a.count)])
+
+    return a(a, b), codegen
+
+
+@intrinsic
+def totals(typingctx, a, b, c, d, e, f, g, h):
+    """Lane k: the sum of the lanes of the k-th of eight registers of float64."""
+
+    def joined(builder, p, q, step):
+        # Lanes of p and q in turn, step at a time: each with its neighbour added.
+        low = [k + 8 - step if k & step else k for k in range(8)]
+        return builder.fadd(_shuffled(builder, p, q, low), _shuffled(builder, p, q, [k + step for k in low]))
+
+    def codegen(context, builder, sig, args):
+        parts, step = list(args), 1
+        while len(parts) > 1:
+            parts = [joined(builder, parts[k], parts[k + 1], step) for k in range(0, len(parts), 2)]
+            step *= 2
+        return parts[0]
+
+    return a(a, b, c, d, e, f, g, h), codegen
 
 
 def _reduced(builder, lanes, register, join):

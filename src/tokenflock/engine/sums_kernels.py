@@ -12,13 +12,14 @@ import numpy as np
 
 from tokenflock.engine.atomics import pause, publish, read, step_aside, take
 from tokenflock.engine.blas_kernels import TILE, transpose
+from tokenflock.engine.mutual_products import STRIPS, gather_products
 from tokenflock.engine.pair_kernels import CHUNKS, gather, kernel, n_parts
 
 # Places on the desk, one to a cache line: parts handed out so far, parts in all, parts done, closing time, the slope of
 # the present call (as a float64), and the kind of kernel.
 NEXT, PARTS, DONE, CLOSED, SLOPE, KIND = 0, 8, 16, 24, 32, 40
 DESK_SIZE = 48
-ROWS, MUTUAL, PRODUCTS = 0, 1, 2
+ROWS, MUTUAL, PRODUCTS, MUTUAL_PRODUCTS = range(4)
 # Turns of a waiting loop. After SPIN of them, some 20 microseconds, the other side may have been put to sleep: whoever
 # waits lets it have the core. After PATIENCE, some 20 milliseconds, the leader sends its helpers home for the rest of a
 # call: the machine is busy with something else, and a helper put to sleep with a part in its hands holds up everyone.
@@ -29,18 +30,30 @@ def new_desk(kernel_name: str) -> np.ndarray:
     """An empty desk for a pair kernel: all parts handed out, or an early helper would take one before it is there."""
     desk = np.zeros(DESK_SIZE, dtype=np.int64)
     desk[NEXT] = 1 << 40
-    desk[KIND] = {"mutual": MUTUAL, "products": PRODUCTS}.get(kernel_name, ROWS)
+    desk[KIND] = {"mutual": MUTUAL, "products": PRODUCTS, "mutual_products": MUTUAL_PRODUCTS}.get(kernel_name, ROWS)
     return desk
 
 
 @kernel
 def _begin(x, u, last, share, desk):
     """What must be ready before the parts; returns how many there are."""
+    if desk[KIND] == MUTUAL_PRODUCTS:
+        transpose(x, last, share[0])
+        return STRIPS
     if desk[KIND] == PRODUCTS:
         transpose(x, last, share[0])
         transpose(u, last, share[1])
         return (last + TILE - 1) // TILE
     return CHUNKS if desk[KIND] == MUTUAL else n_parts(x, last)
+
+
+@kernel
+def _end(p, z, share, desk):
+    """What is left to do after the parts."""
+    if desk[KIND] == MUTUAL:
+        gather(share, p, z)
+    elif desk[KIND] == MUTUAL_PRODUCTS:
+        gather_products(share, p, z)
 
 
 @kernel
@@ -58,8 +71,7 @@ def alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, d
     """All parts on this core."""
     for k in range(_begin(x, u, last, share, desk)):
         part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile)
-    if desk[KIND] == MUTUAL:
-        gather(share, p, z)
+    _end(p, z, share, desk)
 
 
 @kernel
@@ -80,8 +92,7 @@ def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, de
         waited = _wait(waited)
         if waited == PATIENCE:
             publish(desk, CLOSED, 1)
-    if desk[KIND] == MUTUAL:
-        gather(share, p, z)
+    _end(p, z, share, desk)
 
 
 @kernel

@@ -1,0 +1,132 @@
+"""Full attention with Q'K = c I for large dim: weights are mutual, so that half of them serve all pairs.
+
+A strip of rows meets itself, then the tokens after it, panel by panel: E = 2^(X_i X_j' - level) gives the pull E X_j on
+the strip and E' X_i on the panel. Strips belong to chunks, whatever the threads: every chunk has sums of its own, and
+they are added up in one order. The diagonal is left out, as in blas_kernels.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tokenflock.engine.blas_kernels import NEVER
+from tokenflock.engine.pair_kernels import kernel
+from tokenflock.engine.simd import exp2, load, splat, store, total, width
+
+STRIPS = 4  # chunks that may be computed at a time
+TALL, PANEL = 128, 1024  # rows of a strip, columns of a panel
+
+
+def tile_size(d: int) -> int:
+    """Numbers of a tile: a block of weights, and its pulls on both sides."""
+    return TALL * PANEL + (TALL + PANEL) * d
+
+
+@kernel
+def _weights(block, r, level, columns, first):
+    """A row of logits becomes weights; they are added to the columns from `first` on. Returns their sum."""
+    wide, m = block.shape[1], width(block)
+    peak, stop = splat(level), wide // m * m
+    sums = peak - peak
+    for j in range(0, stop, m):
+        w = exp2(load(block, r, j) - peak)
+        store(block, r, j, w)
+        store(columns, 0, first + j, load(columns, 0, first + j) + w)
+        sums = sums + w
+    result = total(sums)
+    for j in range(stop, wide):
+        w = block.dtype.type(2.0 ** (block[r, j] - level))
+        block[r, j] = w
+        columns[0, first + j] += w
+        result += w
+    return result
+
+
+@kernel
+def _add(source, target, first):
+    for i in range(source.shape[0]):
+        for a in range(source.shape[1]):
+            target[first + i, a] += source[i, a]
+
+
+@kernel
+def _meet_itself(tokens, i, tall, level, tile, pulls, mass):
+    """The strip of `tall` rows from i on."""
+    d = tokens.shape[1]
+    strip = tokens[i : i + tall]
+    block = tile[0, : tall * tall].reshape((tall, tall))
+    sums = tile[0, TALL * PANEL : TALL * PANEL + tall * d].reshape((tall, d))
+    np.dot(strip, strip.T, block)
+    for r in range(tall):
+        block[r, r] = NEVER
+        _weights(block, r, level, mass, i)
+    np.dot(block, strip, sums)
+    _add(sums, pulls, i)
+
+
+@kernel
+def _meet_panel(tokens, i, tall, j, wide, level, tile, pulls, mass):
+    """The strip from i on and the tokens j .. j + wide - 1 pull at each other."""
+    d = tokens.shape[1]
+    strip, panel = tokens[i : i + tall], tokens[j : j + wide]
+    block = tile[0, : tall * wide].reshape((tall, wide))
+    sums = tile[0, TALL * PANEL : TALL * PANEL + tall * d].reshape((tall, d))
+    back = tile[0, TALL * (PANEL + d) : TALL * (PANEL + d) + wide * d].reshape((wide, d))
+    np.dot(strip, panel.T, block)
+    for r in range(tall):
+        mass[0, i + r] += _weights(block, r, level, mass, j)
+    np.dot(block, panel, sums)
+    _add(sums, pulls, i)
+    np.dot(block.T, strip, back)
+    _add(back, pulls, j)
+
+
+@kernel
+def mass_of(share, k):
+    """The mass of every token in chunk k, (1, n): the chunks share a page, for d > STRIPS."""
+    return share[1 + STRIPS].reshape((share.shape[2], share.shape[1]))[k : k + 1]
+
+
+@kernel
+def mutual_products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
+    """Chunk k, with the signature of the pair kernels. slope: the largest logit, that of a token with itself.
+
+    share: x' (n, d), the pulls (n, d) of every chunk, and a page for their masses.
+    """
+    tokens, pulls, level = share[0], share[1 + k], x.dtype.type(slope)
+    n, d = tokens.shape
+    mass = mass_of(share, k)
+    for i in range(n):
+        mass[0, i] = 0.0
+        for a in range(d):
+            pulls[i, a] = 0.0
+    for s in range((n + TALL - 1) // TALL):
+        turn = s % (2 * STRIPS)
+        if k != min(turn, 2 * STRIPS - 1 - turn):  # long and short strips in turn
+            continue
+        i, tall = s * TALL, min(TALL, n - s * TALL)
+        _meet_itself(tokens, i, tall, level, tile, pulls, mass)
+        for j in range(i + tall, n, PANEL):
+            _meet_panel(tokens, i, tall, j, min(PANEL, n - j), level, tile, pulls, mass)
+
+
+@kernel
+def gather_products(share, p, z):
+    """Add the chunks, always in the same order; a token's own weight is 1."""
+    n, d = share.shape[1], share.shape[2]
+    for k in range(1, STRIPS):
+        for i in range(n):
+            for a in range(d):
+                share[1, i, a] += share[1 + k, i, a]
+    for i in range(n):
+        others = mass_of(share, 0)[0, i]
+        for k in range(1, STRIPS):
+            others += mass_of(share, k)[0, i]
+        z[0, i] = others
+    for i0 in range(0, n, 16):
+        for a0 in range(0, d, 16):
+            for a in range(a0, min(a0 + 16, d)):
+                for i in range(i0, min(i0 + 16, n)):
+                    p[a, i] = share[1, i, a] - z[0, i] * share[0, i, a]
+    for i in range(n):
+        z[0, i] += 1.0
