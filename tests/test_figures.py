@@ -221,7 +221,7 @@ def test_spheres_hide_what_is_behind():
 def few():
     """20 runs of Figure 3's setting, and what is measured of them."""
     times = np.array([0.0, 5.0, 20.0, 75.0])
-    share, counts = causal_centers.consumption(20, 200, 64.0, 0.5, [0.125, 0.03125], times, 1e-5, "float64", seed=0)
+    share, counts = causal_centers.consumption(20, 200, 64.0, 0.5, [0.125, 0.03125], times, 1e-5, seed=0)
     return times, share, counts
 
 
@@ -256,7 +256,7 @@ def test_the_blocks_of_runs_do_not_matter(few, monkeypatch):
     times, share, _ = few
     monkeypatch.setattr(causal_centers, "CHUNK", 7)
     monkeypatch.setattr(causal_centers, "BLOCK", 3)
-    again, _ = causal_centers.consumption(20, 200, 64.0, 0.5, [0.125, 0.03125], times, 1e-5, "float64", seed=0)
+    again, _ = causal_centers.consumption(20, 200, 64.0, 0.5, [0.125, 0.03125], times, 1e-5, seed=0)
     assert_array_equal(again, share)
 
 

@@ -31,11 +31,7 @@ def test_where_nothing_can_be_written_kernels_go_to_the_temporary_folder(monkeyp
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(machine, "_writable", lambda folder: False)
     monkeypatch.setattr(machine.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    place = machine.find_cache()
-    assert place.parent == tmp_path
-    assert os.environ["NUMBA_CACHE_DIR"] == str(place)
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert machine.find_cache().parent == tmp_path
 
 
 def test_kernels_are_cached_elsewhere_when_the_install_folder_cannot_be_written(tmp_path):
@@ -55,3 +51,43 @@ def test_kernels_are_cached_elsewhere_when_the_install_folder_cannot_be_written(
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(package / "__init__.py"), "True"]
     assert list((tmp_path / "cache").rglob("*.nbi")), "no kernel was cached"
+
+
+def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path):
+    """numba looks at the file of the kernel only. What others compile does not go to our folder."""
+    package = tmp_path / "tokenflock"
+    shutil.copytree(Path(tokenflock.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__", "static"))
+    head = "from tokenflock.engine.compiling import kernel\n"
+    inner, outer = package / "engine" / "inner.py", package / "engine" / "outer.py"
+    outer.write_text(head + "from tokenflock.engine.inner import told\n@kernel\ndef twice():\n    return 2 * told()\n")
+    code = (
+        "from tokenflock.engine.outer import twice; import numba\n"
+        "print(twice(), sum(twice.stats.cache_hits.values()), repr(numba.config.CACHE_DIR))"
+    )
+    env = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | {"PYTHONPATH": str(tmp_path)}
+    said = []
+    for number in (1, 1, 5, 1):
+        inner.write_text(head + f"@kernel\ndef told():\n    return {number}\n")
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        said.append(done.stdout.split())
+    assert [words[0] for words in said] == ["2", "2", "10", "2"]
+    assert [words[1] for words in said[:3]] == ["0", "1", "0"]
+    assert {words[2] for words in said} == {"''"}
+
+
+def test_two_processes_that_compile_at_a_time_give_every_kernel_its_own_file(tmp_path):
+    """Without the lock one of them could write its code under the name of the other's."""
+    code = (
+        "import numba, sys\nfrom tokenflock.engine import compiling, pair_kernels\n"
+        "file = pair_kernels.gather._cache._cache_file\n"
+        "for k in range(60): file.save((sys.argv[1], k), [sys.argv[1], k])\n"
+    )
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    both = [subprocess.Popen([sys.executable, "-c", code, name], env=env) for name in "ab"]
+    assert [process.wait() for process in both] == [0, 0]
+    code = (
+        "from tokenflock.engine import pair_kernels\nfile = pair_kernels.gather._cache._cache_file\n"
+        "print(all(file.load((name, k)) == [name, k] for name in 'ab' for k in range(60)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.pair_kernels import HI, LO, kernel
+from tokenflock.engine.compiling import kernel
+from tokenflock.engine.pair_kernels import HI, LO
 from tokenflock.engine.simd import absolute, exp2, larger, load, peak, splat, store, total, width
 
 TILE = 128  # rows of attention weights held at a time

@@ -6,7 +6,6 @@ import importlib
 from functools import lru_cache
 
 from tokenflock.engine.contract import Engine, Task, is_near
-from tokenflock.engine.machine import find_cache
 from tokenflock.errors import EngineError, unknown
 from tokenflock.model import Model
 from tokenflock.schemes import Rosenbrock
@@ -30,7 +29,6 @@ def engine_named(name: str) -> Engine:
     """The engine with this name; its libraries are imported now."""
     if name not in HOMES:
         raise unknown("engine", name, NAMES)
-    find_cache()
     module, cls = HOMES[name]
     return getattr(importlib.import_module(module), cls)()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.harmonic_kernels import (
     BITS,
     BLOCKS,
@@ -26,7 +27,7 @@ from tokenflock.engine.harmonic_kernels import (
     whole_blocks,
 )
 from tokenflock.engine.harmonic_tables import MASS, N_ROWS, NUMBERS, REACH, SCALE, SMALLEST, TURN, VALUE, WIDTH
-from tokenflock.engine.pair_kernels import HI, LO, kernel, n_parts
+from tokenflock.engine.pair_kernels import HI, LO, n_parts
 from tokenflock.engine.simd import apart, fma, load, splat, store, total
 
 LOST = 1e-4  # a row whose mass is less than this share of its tokens is summed by pairs

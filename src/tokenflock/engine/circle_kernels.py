@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.implicit_kernels import LOG2E, attend, reflections
-from tokenflock.engine.pair_kernels import kernel
 from tokenflock.engine.simd import absolute, fma, indices, load, splat, store, total, width, within
 
 

@@ -293,7 +293,7 @@ def team(model: Model, terms: Any, work: Any, part: Pointer) -> Iterator[None]:
     u = x if x is work.near else work.tokens[U]
     hard = bool(terms.numbers["hard"])
     outputs = (work.tokens[P], work.line[Z], work.line[TOP], work.share, work.tile, work.desk)
-    job = (part, x, u, terms.rows, terms.frozen, hard, int(terms.numbers["n"]), *outputs)
+    job: tuple[Any, ...] = (part, x, u, terms.rows, terms.frozen, hard, int(terms.numbers["n"]), *outputs)
     work.desk[sums_kernels.CLOSED] = 0
     helpers = [_pool().submit(sums_kernels.help_out, *job) for _ in range(threads() - 1)]
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.cpu_terms import (
     ALONG,
     DRIVE,
@@ -28,7 +29,7 @@ from tokenflock.engine.cpu_terms import (
     Z,
 )
 from tokenflock.engine.flow_kernels import exponential, queries, set_flow
-from tokenflock.engine.pair_kernels import COUNTS, kernel
+from tokenflock.engine.pair_kernels import COUNTS
 
 POST, PRE, PERI, NGPT, SQRT = 0, 1, 2, 3, 4
 RELU, TANH = 1, 2

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.cpu_kernels import retract
 from tokenflock.engine.cpu_terms import SPREAD
-from tokenflock.engine.pair_kernels import kernel
 from tokenflock.engine.randomness import _FIRST, _GOLDEN, _OTHER, _SECOND
 from tokenflock.engine.step_kernels import (
     ENDED,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.cpu_terms import FORM, LOG, SPARE, SPREAD, U, X, Z
-from tokenflock.engine.pair_kernels import kernel
 from tokenflock.model import LARGEST_EXPONENT
 
 LARGEST_EXPONENT_32 = 80.0  # the same for float32, which ends at e^88

@@ -16,9 +16,10 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.cpu_terms import TOP, P, Z
 from tokenflock.engine.harmonic_tables import GROSS, LOSS, LOST_BITS, N_ROWS, NUMBERS, RESCUED, WAVES, WIDTH
-from tokenflock.engine.pair_kernels import HI, LO, kernel
+from tokenflock.engine.pair_kernels import HI, LO
 from tokenflock.engine.simd import Lanes, _vector, load, splat, store
 from tokenflock.engine.sums_kernels import alone, lead
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.pair_kernels import kernel
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.simd import absolute, exp2, fma, indices, larger, load, peak, splat, store, total, width, within
 
 LOG2E = 1.4426950408889634

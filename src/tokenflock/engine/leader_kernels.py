@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.pair_kernels import HI, LO, _add, _clear, _cut, _general, _interval, _logit, kernel
+from tokenflock.engine.compiling import kernel
+from tokenflock.engine.pair_kernels import HI, LO, _add, _clear, _cut, _general, _interval, _logit
 from tokenflock.engine.simd import absolute, apart, exp2, fma, indices, larger, load, peak, splat, store, width, within
 
 SHARPEN, SHARPEN_32 = 1e9, 1e3  # logits from which their rounding is too large to choose a leader by

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -28,11 +27,8 @@ def _writable(folder: Path) -> bool:
 
 
 def find_cache() -> Path:
-    """Where numba keeps compiled kernels, before the first is compiled.
-
-    Its own choices are NUMBA_CACHE_DIR, the package's folder, and the user's cache; where none can be written (a
-    container with a read-only image and no home) it would refuse to compile at all: then the temporary folder.
-    """
+    """Where compiled kernels can be kept: NUMBA_CACHE_DIR, the package's folder, the user's cache, or where none can be
+    written (a container with a read-only image and no home) the temporary folder."""
     if "NUMBA_CACHE_DIR" in os.environ:
         return Path(os.environ["NUMBA_CACHE_DIR"])
     beside = Path(__file__).parent / "__pycache__"
@@ -40,8 +36,4 @@ def find_cache() -> Path:
     for place in (beside, home / "numba"):
         if _writable(place):
             return place
-    place = Path(tempfile.gettempdir()) / f"tokenflock-{os.getuid() if hasattr(os, 'getuid') else 'kernels'}"
-    os.environ["NUMBA_CACHE_DIR"] = str(place)
-    if "numba" in sys.modules:
-        sys.modules["numba"].config.CACHE_DIR = str(place)
-    return place
+    return Path(tempfile.gettempdir()) / f"tokenflock-{os.getuid() if hasattr(os, 'getuid') else 'kernels'}"

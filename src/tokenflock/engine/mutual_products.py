@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tokenflock.engine.blas_kernels import NEVER
-from tokenflock.engine.pair_kernels import kernel
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.simd import exp2, load, splat, store, total, width
 
 STRIPS = 4  # chunks that may be computed at a time

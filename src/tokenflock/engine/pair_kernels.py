@@ -14,8 +14,8 @@ sums_kernels.py cuts the rows into parts and runs them, on one core or on severa
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.simd import (
     absolute,
     apart,
@@ -32,8 +32,6 @@ from tokenflock.engine.simd import (
     within,
 )
 
-# contract lets a*b+c become one instruction; nothing is reordered, so the bits are those of the code.
-kernel = njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
 HARD_TIE, HARD_TIE_32 = 1e-12, 2e-6  # model.TIE, and the same for the rounding of float32
 LO, HI, COUNTS = 0, 1, 2  # the lines of `rows`
 CHUNKS = 8  # parts of `mutual`, whatever the threads: same bits

@@ -11,8 +11,9 @@ Rounding grows like the square of the number of registers, so that small_waves.p
 
 from __future__ import annotations
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.harmonic_tables import DEGREE, MASS, NUMBERS, TURN, VALUE, WIDTH
-from tokenflock.engine.pair_kernels import HI, kernel
+from tokenflock.engine.pair_kernels import HI
 from tokenflock.engine.simd import chosen_1, chosen_2, chosen_4, fma, indices, load, root, splat, store, totals, within
 
 TABLES, RAYS = 0, 1  # pages of `share`

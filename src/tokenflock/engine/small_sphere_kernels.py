@@ -12,8 +12,9 @@ grad F / (b F).
 
 from __future__ import annotations
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.harmonic_tables import BACK, DEGREE, MASS, NUMBERS, SEED, SHARPNESS, STEP, VALUE, WIDTH
-from tokenflock.engine.pair_kernels import HI, kernel
+from tokenflock.engine.pair_kernels import HI
 from tokenflock.engine.simd import fma, indices, load, root, shifted, splat, store, within
 from tokenflock.engine.small_circle_kernels import RAYS, TABLES, first_waves, totals_of
 

@@ -6,6 +6,7 @@ their polynomial in x is b times the pull, and polynomials have no poles. Orders
 
 from __future__ import annotations
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.harmonic_kernels import (
     BLOCKS,
     LOSSES,
@@ -36,7 +37,7 @@ from tokenflock.engine.harmonic_tables import (
     VALUE,
     WIDTH,
 )
-from tokenflock.engine.pair_kernels import HI, LO, kernel, n_parts
+from tokenflock.engine.pair_kernels import HI, LO, n_parts
 from tokenflock.engine.simd import apart, fma, indices, load, splat, store, total
 
 LOWER = 2  # tile rows LOWER, LOWER + 1: the powers, one column late, so that those of m - 1 can be read

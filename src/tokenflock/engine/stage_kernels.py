@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.implicit_kernels import down, up
-from tokenflock.engine.pair_kernels import kernel
 
 # A velocity below this times the sum of the pulls that make it up is rounding, and counts as 0: else tokens that are
 # held in balance would drift at 1e-17, which is far at t = 1e20.

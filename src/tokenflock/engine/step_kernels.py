@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.cpu_kernels import retract
 from tokenflock.engine.cpu_terms import SPREAD
-from tokenflock.engine.pair_kernels import kernel
 from tokenflock.schemes import GROW, INTEGRAL, LEVEL, NOISE, PROPORTIONAL, SAFETY, SHRINK, STABLE
 
 ON, FULL, ENDED, SMALL, NOT_FINITE, STOPPED, COLLAPSED, SHARP = range(8)

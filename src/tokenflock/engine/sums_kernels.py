@@ -12,8 +12,9 @@ import numpy as np
 
 from tokenflock.engine.atomics import pause, publish, read, step_aside, take
 from tokenflock.engine.blas_kernels import TILE, transpose
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.mutual_products import STRIPS, gather_products
-from tokenflock.engine.pair_kernels import CHUNKS, gather, kernel, n_parts
+from tokenflock.engine.pair_kernels import CHUNKS, gather, n_parts
 
 # Places on the desk, one to a cache line: parts handed out so far, parts in all, parts done, closing time, the slope of
 # the present call (as a float64), and the kind of kernel.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tokenflock.engine.compiling import kernel
 from tokenflock.engine.implicit_kernels import LOG2E
-from tokenflock.engine.pair_kernels import kernel
 from tokenflock.engine.stage_kernels import largest, mixture, place, right_side
 from tokenflock.engine.step_kernels import COLLAPSED, FULL, ON, SMALL, STOPPED, spread
 
