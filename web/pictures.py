@@ -1,10 +1,14 @@
-"""Draws the pictures of the gallery: how the run of every preset ends, as a few points and paths.
+"""Draws the pictures of the gallery: how the run of every preset ends, as a few points and paths. And the first frame
+of the first preset, which the page carries so that it can draw before anything is computed.
 
-python web/pictures.py        writes src/tokenflock/explorer/static/pictures.json (a minute; `make web` does it)
+python web/pictures.py           writes pictures.json and first.json of src/tokenflock/explorer/static (a minute)
+python web/pictures.py first     writes first.json only
 """
 
+import base64
 import json
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +17,8 @@ from tokenflock.analysis import polytope
 from tokenflock.explorer.presets import PRESETS
 from tokenflock.explorer.session import Session
 
-TARGET = Path(__file__).parents[1] / "src/tokenflock/explorer/static/pictures.json"
+STATIC = Path(__file__).parents[1] / "src/tokenflock/explorer/static"
+FIRST = "renyi-centers"
 POINTS, PATHS, STEPS = 90, 28, 14
 RADIUS = 420  # of the circle in a picture of 1000 x 1000
 UP, ACROSS = 1.15, 0.65  # radians: where the page looks from
@@ -60,6 +65,25 @@ def picture(preset):
     return found
 
 
+def first():
+    """What the page opens with: the preset, what is told of its run, and the packet of its first frame."""
+    preset = next(p for p in PRESETS if p.name == FIRST)
+    session = Session()
+    told = session.begin(preset.spec)
+    while not session.measured:
+        session.work()
+    packet = base64.b64encode(session.packet(0)).decode()
+    return {"preset": {**preset.described(), "picture": None}, "began": told, "packet": packet}
+
+
+def write(name, found):
+    """One file of the page."""
+    path = STATIC / name
+    path.write_text(json.dumps(found, separators=(",", ":")) + "\n")
+    print(f"wrote {path.name}: {path.stat().st_size / 1e3:.0f} kB")
+
+
 if __name__ == "__main__":
-    TARGET.write_text(json.dumps({p.name: picture(p) for p in PRESETS}, separators=(",", ":")) + "\n")
-    print(f"wrote {TARGET.name}: {TARGET.stat().st_size / 1e3:.0f} kB")
+    write("first.json", first())
+    if sys.argv[1:] != ["first"]:
+        write("pictures.json", {p.name: picture(p) for p in PRESETS})

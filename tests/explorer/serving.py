@@ -9,6 +9,7 @@ import urllib.request
 from tokenflock.explorer import server
 from tokenflock.explorer.frames import unpack
 
+MOST_S = 120.0  # the most that anything may take: how long it does take depends on the machine
 SMALL = {
     "model": {"dim": 2, "beta": 16.0},
     "start": {"n_tokens": 40, "seed": 1},
@@ -23,22 +24,36 @@ def running(limits=None, token=None, host="127.0.0.1"):
     served = server.server(server.application(limits, token))
     thread = threading.Thread(target=served.run, kwargs={"sockets": [sock]}, daemon=True)
     thread.start()
-    while not served.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
+    until(lambda: served.started or not thread.is_alive(), "started")
+    assert thread.is_alive()
     try:
         yield f"{host}:{sock.getsockname()[1]}"
     finally:
         served.should_exit = True
-        thread.join(20)
+        thread.join(MOST_S)
         sock.close()
         assert not thread.is_alive()
 
 
 def health(address):
-    """How many tabs are open."""
+    """How many tabs are open, and how many compute."""
     with urllib.request.urlopen(f"http://{address}/health") as answer:
         return json.load(answer)
+
+
+def connect(address, **options):
+    """A websocket that is patient with a busy machine."""
+    from websockets.sync.client import connect
+
+    return connect(address, open_timeout=MOST_S, ping_interval=None, **options)
+
+
+def until(true, words):
+    """Wait until something is true, however long a busy machine takes for it."""
+    end = time.monotonic() + MOST_S
+    while not true():
+        assert time.monotonic() < end, f"never: {words}"
+        time.sleep(0.01)
 
 
 class Page:
@@ -51,9 +66,9 @@ class Page:
     def ask(self, **message):
         self.socket.send(json.dumps(message))
 
-    def hear(self, timeout=20.0):
+    def hear(self):
         """One message, put where it belongs."""
-        data = self.socket.recv(timeout=timeout)
+        data = self.socket.recv(timeout=MOST_S)
         if isinstance(data, bytes):
             self.last = unpack(data)
             if "x" in self.last and self.last["run"] == self.began["run"]:
@@ -70,9 +85,9 @@ class Page:
             self.errors.append(message["sentence"])
         return message
 
-    def until_ended(self, seen=True, seconds=30.0):
+    def until_ended(self, seen=True):
         """Draw every frame until the run has ended."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + MOST_S
         while self.ended is None or self.ended["run"] != self.began["run"]:
             assert time.monotonic() < end, "the run does not end"
             told = self.hear()

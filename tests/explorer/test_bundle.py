@@ -1,5 +1,6 @@
 """The bundle that the package carries is made from the sources in web/, and from nothing else."""
 
+import base64
 import hashlib
 import json
 import re
@@ -7,10 +8,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tokenflock.explorer import frames
 from tokenflock.explorer.presets import PRESETS
-from tokenflock.explorer.server import asset, presets
+from tokenflock.explorer.server import asset, opening, presets
+from tokenflock.explorer.session import Session
 
 WEB = Path(__file__).parents[2] / "web"
 in_the_tree = pytest.mark.skipif(not (WEB / "src").is_dir(), reason="web/ is not installed: run from the source tree")
@@ -58,6 +62,30 @@ def test_the_bundle_asks_no_network():
     hosts = set(re.findall(r"https?://([\w.-]+)", text))
     # Names of formats and documentation inside three.js; none is ever asked.
     assert hosts <= {"www.w3.org", "threejs.org", "github.com", "jcgt.org", "developer.mozilla.org", "localhost"}, hosts
+
+
+def test_the_page_carries_the_first_frame_of_its_first_preset():
+    held = json.loads(re.search(rb'id="tokenflock-first">(.*?)</script>', opening(), re.S).group(1))
+    session = Session()
+    told = json.loads(json.dumps(session.begin(held["preset"]["spec"])))
+    while not session.measured:
+        session.work()
+    assert close_to(held["began"], told), "presets or measures have changed: run `make web`"
+    ours, theirs = frames.unpack(session.packet(0)), frames.unpack(base64.b64decode(held["packet"]))
+    for name in ("x", "labels", "measures"):
+        np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-5, atol=1e-6)
+    assert held["preset"]["name"] in {preset.name for preset in PRESETS}
+
+
+def close_to(a, b):
+    """Two messages, up to the last digits of their numbers."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(close_to(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(close_to, a, b))
+    if isinstance(a, float) or isinstance(b, float):
+        return a == pytest.approx(b, rel=1e-9, abs=1e-9)
+    return a == b
 
 
 def test_every_preset_has_its_picture():

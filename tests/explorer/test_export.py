@@ -3,11 +3,11 @@
 import base64
 import json
 import re
-import time
 import zlib
 
 import numpy as np
 import pytest
+from serving import until
 from typer.testing import CliRunner
 
 import tokenflock as flock
@@ -140,10 +140,7 @@ def test_a_live_widget_computes_and_lets_go():
     said = []
     shown.send = lambda content, buffers=None: said.append(frames.unpack(buffers[0]) if buffers else content)
     shown._line.heard(shown, {"type": "start", "spec": shown.meta["spec"]}, [])
-    end = time.monotonic() + 30
-    while not any(m.get("type") == "ended" for m in said):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: any(m.get("type") == "ended" for m in said), "the run ends")
     assert [m["frame"] for m in said if "x" in m] == [0, 1, 2, 3, 4]
     thread = shown._line._thread
     shown.close()

@@ -150,6 +150,19 @@ def test_the_row_of_a_token_is_that_of_the_matrix():
             assert sum(told["parts"]) == pytest.approx(1.0)
 
 
+def test_attention_of_every_head_and_their_mean():
+    x = flock.uniform(12, 3, seed=5)
+    query = np.stack([flock.weights.ginibre(3, k) for k in (1, 2, 3)])
+    for model in (flock.Model(dim=3, beta=5.0, query=query), flock.Model(dim=3, query=query, bias=flock.Alibi(0.3))):
+        P = flock.model.attention(model, x)
+        assert P.shape[0] == 3
+        for head, wanted in ((0, P[0]), (2, P[2]), ("mean", P.mean(axis=0))):
+            np.testing.assert_allclose(weights._row(model, x, 0.0, 7, head), wanted[7], **close("float64", 12, 10))
+            np.testing.assert_allclose(weights.picture(model, x, 0.0, head), wanted, **close("float64", 12, 10))
+        with pytest.raises(SpecError, match=r"head = 3.*0 to 2, or 'mean'"):
+            weights.row(model, x, 0.0, 7, 3)
+
+
 def test_pictures_of_attention_are_small():
     model, x = flock.Model(dim=2, mask="full"), flock.uniform(700, 2)
     assert weights.picture(model, x, 0.0, 0).shape == (256, 256)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-START_S = 60.0
+START_S = 120.0  # the most that anything may take: how long it does take depends on the machine
 
 
 def chromium():
@@ -18,9 +18,12 @@ def chromium():
     return os.environ.get("TOKENFLOCK_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """One browser for all tests; skipped, with the reason, where there is none."""
+    """One browser for the tests of a file; skipped, with the reason, where there is none.
+
+    Not for all files: as long as Playwright runs, asyncio.run works nowhere else in this process.
+    """
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
     found = chromium()
     if found is None:
@@ -31,7 +34,7 @@ def browser():
         launched.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(browser):
     """The address that `tokenflock explore` prints."""
     command = [
@@ -58,6 +61,7 @@ class Explorer:
 
     def __init__(self, page):
         self.page, self.problems = page, []
+        page.set_default_timeout(1000 * START_S)
         page.on("console", lambda m: self.problems.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
 
@@ -72,20 +76,25 @@ class Explorer:
 
     def until(self, expression, seconds=START_S):
         """Wait for something to be true: the policy of the page forbids what Playwright's own waiting does."""
+        self.see(lambda: self.ask(expression), expression, seconds)
+
+    def see(self, true, words, seconds=START_S):
+        """Wait for something that is asked from here."""
         end = time.monotonic() + seconds
-        while not self.ask(expression):
-            assert time.monotonic() < end, f"never: {expression}; {self.problems}"
-            time.sleep(0.03)
+        while not (found := true()):
+            assert time.monotonic() < end, f"never: {words}; {self.problems}"
+            time.sleep(0.02)
+        return found
 
     def ended(self):
-        """Wait for the last frame of the run; a slow browser is spared some of the others."""
-        self.until("!e.asked.run && e.store.there.at(-1) === e.store.began.times.length - 1")
+        """Wait for the last frame of the run that was asked for last; a slow browser is spared some of the others."""
+        self.until("!e.busy && e.store.there.at(-1) === e.store.began.times.length - 1")
 
     def preset(self, name):
         """Choose one from the gallery."""
         self.page.keyboard.press("p")
         self.page.locator(f"[data-preset={name}]").click()
-        self.until(f"e.preset === '{name}' && e.store.began.run > 0 && !e.asked.run")
+        self.until(f"e.preset === '{name}'")
         self.ended()
 
     def seek(self, part):
@@ -94,21 +103,29 @@ class Explorer:
 
     def box(self, selector):
         """Where something is on the page, once it is there."""
-        end = time.monotonic() + START_S
-        while (found := self.page.locator(selector).bounding_box()) is None:
-            assert time.monotonic() < end, f"never on the page: {selector}"
-            time.sleep(0.03)
-        return found
+        return self.see(self.page.locator(selector).bounding_box, f"on the page: {selector}")
 
     def clusters(self):
         return int(self.page.locator("[data-chart=clusters]").inner_text())
 
     def picture(self):
-        """The pixels of the view."""
+        """The pixels of the view, once it is drawn as finely as it will be."""
+        self.until("e.scene.fine")
         return self.page.locator(".stage canvas").screenshot()
 
+    def still(self):
+        """The pixels of a view that stands still: two pictures, one after the other, are the same."""
+        seen = [self.picture()]
 
-@pytest.fixture(scope="session")
+        def same():
+            seen.append(self.picture())
+            return seen[-1] == seen[-2]
+
+        self.see(same, "two equal pictures")
+        return seen[-1]
+
+
+@pytest.fixture(scope="module")
 def opened(browser, address):
     """One page with the explorer; loading it for every test would take most of the time."""
     context = browser.new_context(viewport={"width": 1000, "height": 640})
@@ -121,7 +138,8 @@ def opened(browser, address):
 def explorer(opened):
     """The page as it opens: the first preset, whole, and nothing picked."""
     opened.page.locator(".stage canvas").focus()
-    opened.ask("(e.view.after = 'continue', e.gallery.onchoose(e.options.presets[0]), true)")
+    first = "e.options.presets.find(p => p.name === 'renyi-centers')"
+    opened.ask(f"(e.view.after = 'continue', e.gallery.onchoose({first}), true)")
     opened.until("e.store.began.spec.model.beta === 64 && !e.store.began.spec.then")
     opened.ended()
     yield opened

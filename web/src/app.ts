@@ -1,6 +1,7 @@
 // The page: its parts, and how what arrives and what is asked goes between them.
 
 import { AtlasCard } from "./atlas";
+import { Attending } from "./attending";
 import { Attention } from "./attention";
 import { Charts } from "./charts";
 import { Controls, type Change } from "./controls";
@@ -17,11 +18,13 @@ import { encode, lean, VIEW, type Began, type Preset, type Row, type Shared, typ
 import { statementDialog } from "./statement";
 import { Store } from "./store";
 import css from "./style.css";
+import { headline, legend } from "./words";
 
 export interface Options {
   shared: Shared;
   presets?: Preset[];
   address?: boolean; // whether the address of the page holds the state
+  ahead?: { began: Began; packet: ArrayBuffer }; // the first frame, known before the server answers
   title?: string;
 }
 
@@ -35,10 +38,10 @@ export class App {
   readonly gallery = new Gallery();
   readonly help = helpDialog();
   readonly share: HTMLDialogElement;
-  token: number | null = null;
   received = 0; // frames that came
   readonly atlas = new AtlasCard();
   readonly attention = new Attention();
+  readonly attending: Attending;
   private root: HTMLElement;
   private shadow: ShadowRoot;
   readonly note = h("p", { class: "note", role: "status" });
@@ -46,8 +49,8 @@ export class App {
   readonly sentence = h("p", { class: "sentence" });
   readonly legend = h("p", { class: "legend" });
   private base: Spec; // the run as the server has it, with the changes on its way
-  private row: Row | null = null;
-  private asked = { run: false, again: false, anew: false, row: -1, matrix: -1 };
+  // Runs that were asked for and have not begun; a change that will be asked for soon; one more after the answer.
+  private asked = { runs: 0, soon: false, again: false, anew: false };
   private unseen = -1;
   private held = false; // a moment was asked for: nothing plays by itself
   private fresh = true; // the next run is looked at from its usual place
@@ -70,6 +73,7 @@ export class App {
     this.shadow.adoptedStyleSheets = [sheet];
     this.controls = new Controls(this.current(), this.view);
     this.player = new Player(this.store, this.view);
+    this.attending = new Attending(this.attention, source, this.store, this.view);
     const stage = h("div", { class: "stage" });
     this.share = shareDialog(choices(this), source.live && Boolean(options.address));
     this.root = layout(this, stage, source.live, Boolean(options.presets));
@@ -83,9 +87,29 @@ export class App {
     this.controls.build();
     this.describe();
     keyboard(this.shadow, this);
+    if (options.ahead) this.foretold(options.ahead.began, options.ahead.packet);
     source.listen({ message: (m) => this.message(m), packet: (data) => this.packet(data), state: (word) => this.state(word) });
     document.addEventListener("visibilitychange", this.hidden);
     requestAnimationFrame((now) => this.tick(now));
+  }
+
+  /** All presets, when they have come. */
+  known(presets: Preset[]): void {
+    this.options.presets = presets;
+    this.gallery.fill(presets);
+    this.describe();
+  }
+
+  /** Show what the server will send first. */
+  private foretold(began: Began, packet: ArrayBuffer): void {
+    this.store.begin({ ...began, run: 0 });
+    this.scene.begin(this.store, this.view, true);
+    this.attending.begin();
+    this.controls.took(began);
+    this.atlas.take(began);
+    this.describe();
+    const first = unpack(packet);
+    if (first.kind === "frame") this.fill([first.frame], first.axes);
   }
 
   /** A page that nobody sees does not compute. */
@@ -104,10 +128,11 @@ export class App {
     };
     this.attention.onpick = (token) => this.pick(token);
     this.attention.onopen = (open) => {
-      this.view.matrix = open;
-      this.asked.matrix = -1;
+      this.attending.opened(open);
       this.move();
     };
+    this.attention.onhead = (head) => this.head(head);
+    this.attending.onmove = () => this.move();
     this.atlas.onstatement = (name) => this.source.send({ type: "statement", name });
     this.gallery.onchoose = (preset) => this.choose(preset);
     if (this.source instanceof RecordedSource) this.source.onframes = (frames, axes) => this.fill(frames, axes);
@@ -121,16 +146,24 @@ export class App {
     return structuredClone({ model: last?.model ?? this.base.model, start: this.base.start, simulate: last?.simulate ?? this.base.simulate });
   }
 
+  /** Whether a run is asked for, or about to be: what is shown is not yet what the controls say. */
+  get busy(): boolean {
+    return this.asked.runs > 0 || this.asked.soon || this.asked.again || this.root.dataset.state !== "open";
+  }
+
   private changed(what: Change, final: boolean): void {
     if (what === "start") this.fresh = true;
     if (what === "start" && !final) return;
     if (what === "start" || this.view.after === "restart") this.asked.anew = true;
+    this.asked.soon = true;
     this.steer();
   }
 
   /** Go on from here with the model of the controls, or start anew; one question at a time. */
   private ask(): void {
-    if (this.asked.run) {
+    if (!this.asked.soon && !this.asked.again) return; // a whole new run has overtaken it
+    this.asked.soon = this.asked.again = false;
+    if (this.asked.runs) {
       this.asked.again = true;
       return;
     }
@@ -139,7 +172,7 @@ export class App {
       this.restart(false);
       return;
     }
-    this.asked.run = true;
+    this.asked.runs++;
     if (!this.quiet.matches) this.player.toggle(true);
     this.source.send({ type: "steer", spec: this.controls.spec, frame: at.before });
   }
@@ -155,8 +188,7 @@ export class App {
   }
 
   private start(): void {
-    this.asked.run = true;
-    this.asked.anew = false;
+    this.asked = { runs: this.asked.runs + 1, soon: false, again: false, anew: false };
     this.source.send({ type: "start", spec: this.base });
   }
 
@@ -192,11 +224,13 @@ export class App {
   }
 
   pick(token: number | null): void {
-    this.token = token;
-    this.view.token = token;
-    this.row = null;
-    this.asked.row = -1;
-    if (token === null) this.attention.row(null, 0);
+    this.attending.pick(token);
+    this.move();
+    this.remember();
+  }
+
+  head(head: View["head"]): void {
+    this.attending.choose(head);
     this.move();
     this.remember();
   }
@@ -207,6 +241,7 @@ export class App {
     this.root.dataset.state = word;
     if (word === "open") {
       this.say("");
+      this.asked.runs = 0; // what was asked of a line that broke is not answered
       if (this.source.live) this.start();
     } else this.say("The server does not answer. Is `tokenflock explore` still running? Trying again …");
   }
@@ -215,7 +250,7 @@ export class App {
     if (message.type === "began") this.began(message as unknown as Began);
     else if (message.type === "ended") this.ended(message);
     else if (message.type === "error") this.error(message);
-    else if (message.type === "row") this.rowCame(message as unknown as Row);
+    else if (message.type === "row") this.attending.rowCame(message as unknown as Row);
     else if (message.type === "statement") statementDialog(this.root, message as unknown as Statement);
     else if (message.type === "projected" && this.store.began) {
       this.store.began.projection = message.projection;
@@ -225,12 +260,14 @@ export class App {
   }
 
   private began(began: Began): void {
-    this.asked.run = false;
+    this.asked.runs = Math.max(0, this.asked.runs - 1);
+    if (this.asked.runs) return; // another run was asked for meanwhile: this one is not looked at
     this.say("");
     this.base = began.spec;
     this.store.begin(began);
-    this.controls.took(began);
     if (!this.source.live) this.controls.spec = this.current();
+    // Controls that were changed meanwhile keep what they say: their own run is on its way.
+    if (JSON.stringify(this.controls.spec.model) === JSON.stringify(this.current().model)) this.controls.took(began);
     this.atlas.take(began);
     this.scene.begin(this.store, this.view, this.fresh);
     this.held = this.fresh && this.view.time !== null;
@@ -238,26 +275,18 @@ export class App {
     else if (this.fresh && !this.quiet.matches) this.player.toggle(true);
     else if (!this.fresh && !began.kept) this.player.time = 0;
     this.fresh = false;
-    if (this.token === null && this.view.token !== null && this.view.token < began.n_tokens) this.token = this.view.token;
-    if (this.token !== null && this.token >= began.n_tokens) this.pick(null);
-    this.row = null;
-    this.asked.row = this.asked.matrix = -1;
+    this.attending.begin();
     this.note.textContent = began.note || "Computing …";
     this.describe();
     this.remember();
-    if (this.asked.again) {
-      this.asked.again = false;
-      this.ask();
-    }
+    if (this.asked.again) this.ask();
   }
 
   private packet(data: ArrayBuffer): void {
     const packet = unpack(data);
     if (packet.run !== this.store.began?.run) return;
     if (packet.kind === "matrix") {
-      this.attention.matrix(packet.weights, packet.size, this.store.began.n_tokens);
-      this.asked.matrix = packet.index;
-      if (packet.index !== this.store.at(this.player.time, false)?.before) this.move();
+      this.attending.matrixCame(packet.index, packet.head, packet.weights, packet.size, this.store.at(this.player.time, false)?.before);
       return;
     }
     this.store.add(packet.index, packet.axes, packet.frame);
@@ -292,21 +321,10 @@ export class App {
   private error(message: Table): void {
     if (message.about === "row" || message.about === "matrix") return this.attention.refuse(message.sentence);
     if (message.about === "start" || message.about === "steer") {
-      this.asked.run = false;
-      if (this.asked.again) {
-        this.asked.again = false;
-        this.ask();
-      }
+      this.asked.runs = Math.max(0, this.asked.runs - 1);
+      if (this.asked.again) this.ask();
     }
     this.say(message.sentence);
-  }
-
-  private rowCame(row: Row): void {
-    if (row.token !== this.token) return;
-    this.row = row;
-    this.asked.row = row.frame;
-    this.attention.row(row, this.store.frames[row.frame]?.labels[row.token] ?? 0);
-    this.move();
   }
 
   /** A sentence that something is wrong; the empty one takes it away. */
@@ -317,24 +335,13 @@ export class App {
 
   // What is shown ------------------------------------------------------------------------------------------------------
 
-  /** One sentence about what is seen, with a way to the statement. */
   private describe(): void {
     const preset = this.options.presets?.find((p) => p.name === this.preset);
-    const changed = preset && JSON.stringify([this.base.model, this.base.start, this.base.simulate, this.base.then]) !== JSON.stringify([preset.spec.model, preset.spec.start, preset.spec.simulate, undefined]);
-    const claim = changed ? "" : preset?.claim;
-    const title = preset ? (changed ? "Your own run, changed from " : "") + preset.title : this.options.title;
-    this.sentence.replaceChildren(
-      title ? h("b", {}, `${title}. `) : "",
-      changed ? "" : preset?.sentence ?? "",
-      " ",
-      claim ? h("button", { type: "button", class: "link", name: "statement", click: () => this.source.send({ type: "statement", name: claim }) }, `Statement: ${claim}`) : "",
-    );
+    const statement = (name: string): void => this.source.send({ type: "statement", name });
+    this.sentence.replaceChildren(...headline(this.base, preset, this.options.title ?? "", statement));
     const began = this.store.began;
     if (!began) return;
-    const shapes = this.view.centers && began.centers.length ? "★ first token  ■ strong center  ◆ Rényi center" : this.view.centers ? "★ first token" : "";
-    const frozen = began.frozen.length ? "  ○ frozen" : "";
-    const seen = began.dim > 3 || began.dim === 1 ? `${began.projection.words}.  ` : "";
-    this.legend.textContent = `${seen}${shapes}${frozen}`;
+    this.legend.textContent = legend(began, this.view);
     this.scene.canvas.setAttribute("aria-label", `${began.n_tokens} tokens in ${began.dim} dimensions, ${began.space}. ${preset?.sentence ?? ""}`);
   }
 
@@ -342,19 +349,12 @@ export class App {
   private move(): void {
     const place = this.store.at(this.player.time, this.view.clock === "log");
     if (!place || !this.store.began) return;
-    this.scene.show(this.store, place, this.view, this.row, this.token);
+    this.scene.show(this.store, place, this.view, this.attending.row, this.attending.token);
     this.charts.at(this.store, place.before, this.player.place);
     this.atlas.at(this.store, place.before);
     this.root.dataset.clusters = this.atlas.element.dataset.clusters;
     this.root.dataset.time = String(this.player.time);
-    if (this.token !== null && this.asked.row !== place.before && this.asked.row !== -2) {
-      this.asked.row = -2; // one question under way
-      this.source.send({ type: "row", frame: place.before, token: this.token, head: 0 });
-    }
-    if (this.attention.open && this.asked.matrix !== place.before && this.asked.matrix !== -2) {
-      this.asked.matrix = -2;
-      this.source.send({ type: "matrix", frame: place.before, head: 0 });
-    }
+    this.attending.at(place.before);
     if (!this.player.playing) this.remember();
   }
 
@@ -363,7 +363,7 @@ export class App {
     const seconds = Math.min(0.1, (now - this.last) / 1000);
     this.last = now;
     this.player.tick(seconds);
-    this.scene.render();
+    this.scene.refresh(now);
     if (this.unseen >= 0 && this.store.began) {
       this.source.send({ type: "seen", run: this.store.began.run, frame: this.unseen });
       this.unseen = -1;

@@ -1,8 +1,9 @@
 // Attention beside the view: the row of the token that is picked, and the matrix as a heat map.
 
 import { h, s, short } from "./dom";
+import { labelled } from "./fields";
 import { scaleColour } from "./palette";
-import type { Row } from "./state";
+import type { Row, View } from "./state";
 
 const LEAST = 1e-4; // the darkest end of the map
 
@@ -15,13 +16,18 @@ export class Attention {
   readonly element: HTMLElement;
   onopen: (open: boolean) => void = () => {};
   onpick: (token: number) => void = () => {};
+  onhead: (head: View["head"]) => void = () => {};
   private canvas = h("canvas", { width: 64, height: 64, class: "heat", role: "img", "aria-label": "Attention matrix: rows attend to columns" });
   private told = h("p", { class: "hint" }, "Pick a token in the view, or step through them with [ and ].");
   private bars = s("svg", { viewBox: "0 0 256 40", class: "row", preserveAspectRatio: "none", role: "img", "aria-label": "Attention row" });
   private details: HTMLDetailsElement;
+  private select = h("select", { name: "head", change: () => this.onhead(asHead(this.select.value)) });
+  private choice: HTMLElement;
   private size = 0;
 
   constructor() {
+    this.choice = labelled("Attention of", this.select, "Every head has its own (H: the next one)");
+    this.choice.hidden = true;
     this.details = h(
       "details",
       { toggle: () => this.onopen(this.details.open) },
@@ -29,11 +35,31 @@ export class Attention {
       this.canvas,
       h("p", { class: "hint" }, "Row i attends to column j; bright is 1, dark 10⁻⁴ or less."),
     );
-    this.element = h("section", { class: "card attention" }, h("h2", {}, "Attention"), this.told, this.bars, this.details);
+    this.element = h("section", { class: "card attention" }, h("h2", {}, "Attention"), this.choice, this.told, this.bars, this.details);
     this.canvas.addEventListener("click", (event) => {
       const box = this.canvas.getBoundingClientRect();
       if (this.size) this.onpick(Math.floor(((event.clientY - box.top) / box.height) * this.size));
     });
+  }
+
+  /** The choice of heads, where there are several. */
+  heads(count: number, chosen: View["head"]): void {
+    this.choice.hidden = count < 2;
+    if (this.select.options.length !== count + 1) {
+      const each = Array.from({ length: count }, (_, k) => h("option", { value: k }, `head ${k + 1}`));
+      this.select.replaceChildren(...each, h("option", { value: "mean" }, "mean of all heads"));
+    }
+    this.head = chosen;
+  }
+
+  set head(value: View["head"]) {
+    this.select.value = String(value);
+  }
+
+  /** The head after the one that is chosen. */
+  get next(): View["head"] {
+    const options = this.select.options;
+    return options.length ? asHead(options[(this.select.selectedIndex + 1) % options.length].value) : 0;
   }
 
   get open(): boolean {
@@ -56,6 +82,7 @@ export class Attention {
     }
     context.putImageData(image, 0, 0);
     this.canvas.dataset.size = String(size);
+    this.canvas.dataset.head = this.select.value;
   }
 
   /** One row. */
@@ -86,3 +113,5 @@ export class Attention {
     this.told.textContent = sentence;
   }
 }
+
+const asHead = (text: string): View["head"] => (text === "mean" ? text : Number(text));

@@ -66,7 +66,7 @@ export class Controls {
     if (!force && signature === this.signature) return;
     this.signature = signature;
     const root = this.element.getRootNode() as Document | ShadowRoot;
-    const focused = (root.activeElement as HTMLInputElement | null)?.name;
+    const focused = root.activeElement as HTMLInputElement | null;
     for (const group of this.element.querySelectorAll<HTMLDetailsElement>("details.group")) {
       if (group.open) this.open.add(group.dataset.group!);
       else this.open.delete(group.dataset.group!);
@@ -81,7 +81,9 @@ export class Controls {
       section("Time", is("Time"), ...this.time()),
       section("View", is("View"), ...this.look()),
     );
-    if (focused) this.element.querySelector<HTMLElement>(`[name="${CSS.escape(focused)}"]`)?.focus();
+    if (!focused || root.activeElement === focused) return;
+    const kept = this.element.contains(focused) ? focused : this.element.querySelector<HTMLElement>(`[name="${CSS.escape(focused.name)}"]`);
+    kept?.focus({ preventScroll: true });
   }
 
   private after(): HTMLElement {
@@ -90,7 +92,7 @@ export class Controls {
       this.build(true);
     };
     const button = (value: View["after"], text: string, title: string): HTMLElement =>
-      h("button", { type: "button", "aria-pressed": String(this.view.after === value), title, click: choose(value) }, text);
+      h("button", { type: "button", name: `after-${value}`, "aria-pressed": String(this.view.after === value), title, click: choose(value) }, text);
     return h(
       "div",
       { class: "after", role: "group", "aria-label": "What a change does" },

@@ -19,6 +19,8 @@ export function drawn(picture: Picture | null): SVGSVGElement {
 export class Gallery {
   readonly dialog: HTMLDialogElement;
   onchoose: (preset: Preset) => void = () => {};
+  private presets: Preset[] = [];
+  private stale = false;
   private list = h("div", { class: "papers" });
 
   constructor() {
@@ -30,7 +32,16 @@ export class Gallery {
     );
   }
 
+  /** What there is to choose from; drawn when it is looked at. */
   fill(presets: Preset[]): void {
+    this.presets = presets;
+    this.stale = true;
+    if (this.dialog.open) this.draw();
+  }
+
+  private draw(): void {
+    this.stale = false;
+    const { presets } = this;
     const papers = new Map<string, Preset[]>();
     for (const preset of presets) papers.set(preset.paper, [...(papers.get(preset.paper) ?? []), preset]);
     this.list.replaceChildren(
@@ -63,6 +74,7 @@ export class Gallery {
   }
 
   open(): void {
+    if (this.stale) this.draw();
     if (!this.dialog.open) this.dialog.showModal();
   }
 }

@@ -30,6 +30,7 @@ export function keyboard(root: ShadowRoot, app: App): void {
         app.controls.onview();
         app.controls.build(true);
       },
+      h: () => app.head(app.attention.next),
       p: () => app.gallery.open(),
       s: () => app.share.showModal(),
       r: () => app.restart(),
@@ -66,5 +67,6 @@ export function keyboard(root: ShadowRoot, app: App): void {
 function next(app: App, step: number): number | null {
   const n = app.store.began?.n_tokens ?? 0;
   if (!n) return null;
-  return app.token === null ? (step > 0 ? 0 : n - 1) : (app.token + step + n) % n;
+  const { token } = app.attending;
+  return token === null ? (step > 0 ? 0 : n - 1) : (token + step + n) % n;
 }

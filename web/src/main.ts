@@ -1,13 +1,19 @@
 // The one module: the page of the server, a widget in a notebook, and a file with a recorded run.
 
 import { App } from "./app";
+import { guest } from "./notebook";
 import { RecordedSource, SocketSource, WidgetSource, type Recording, type WidgetModel } from "./source";
-import { decode, type Preset, type Shared } from "./state";
+import { decode, type Began, type Preset, type Shared } from "./state";
 
-const FIRST = "renyi-centers";
+/** What the page carries: the preset that it opens with, and the first frame of its run. */
+interface First {
+  preset: Preset;
+  began: Began;
+  packet: string;
+}
 
 /** The page of `tokenflock explore`. */
-async function served(host: HTMLElement): Promise<void> {
+async function served(host: HTMLElement, first: First): Promise<void> {
   const url = new URL(host.dataset.socket!, location.href);
   url.protocol = url.protocol.replace("http", "ws");
   url.hash = "";
@@ -16,10 +22,12 @@ async function served(host: HTMLElement): Promise<void> {
     clean.searchParams.delete("token"); // it is in a cookie now, and must not be shared with the address
     history.replaceState(null, "", clean);
   }
-  const { presets } = (await (await fetch("presets.json")).json()) as { presets: Preset[] };
-  const first = presets.find((preset) => preset.name === FIRST) ?? presets[0];
-  const shared: Shared = decode(location.hash) ?? { spec: first.spec, view: first.view, preset: first.name };
-  let app = new App(host, new SocketSource(url.href), { shared, presets, address: true });
+  const { preset } = first;
+  const given = decode(location.hash);
+  const shared: Shared = given ?? { spec: preset.spec, view: preset.view, preset: preset.name };
+  const ahead = given ? undefined : { began: first.began, packet: bytes(first.packet).buffer };
+  let presets = [preset];
+  let app = new App(host, new SocketSource(url.href), { shared, presets, ahead, address: true });
   show(host, app);
   window.addEventListener("hashchange", () => {
     const other = decode(location.hash); // somebody pasted another address
@@ -28,6 +36,8 @@ async function served(host: HTMLElement): Promise<void> {
     app = new App(host, new SocketSource(url.href), { shared: other, presets, address: true });
     show(host, app);
   });
+  presets = ((await (await fetch("presets.json")).json()) as { presets: Preset[] }).presets;
+  app.known(presets);
 }
 
 /** For tests and for the curious: the parts of the page. */
@@ -54,14 +64,12 @@ if (host) {
   document.adoptedStyleSheets = [sheet];
   const data = document.getElementById("tokenflock-run");
   if (data) recorded(host, data as HTMLScriptElement);
-  else if (host.dataset.socket) void served(host);
+  else if (host.dataset.socket) void served(host, JSON.parse(document.getElementById("tokenflock-first")!.textContent!));
 }
 
 /** In a notebook: see src/tokenflock/explorer/widget.py. */
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
-  const place = document.createElement("div");
-  place.className = "tokenflock-widget";
-  place.style.height = `${model.get("height")}px`;
+  const place = guest(model.get("height"));
   el.append(place);
   const meta = model.get("meta");
   let app: App;

@@ -4,6 +4,7 @@ const MAGIC = 0x4b4c4654; // "TFLK"
 const VERSION = 1;
 const HEADER = 32;
 const STEPS = 32767;
+const MEAN = 65535; // in the place of a head's number: the mean of all heads
 
 export interface Frame {
   time: number;
@@ -14,7 +15,7 @@ export interface Frame {
 
 export type Packet =
   | { kind: "frame"; run: number; index: number; axes: number; frame: Frame }
-  | { kind: "matrix"; run: number; index: number; size: number; weights: Float32Array };
+  | { kind: "matrix"; run: number; index: number; size: number; head: number | "mean"; weights: Float32Array };
 
 export function unpack(buffer: ArrayBuffer): Packet {
   const view = new DataView(buffer);
@@ -27,13 +28,28 @@ export function unpack(buffer: ArrayBuffer): Packet {
   const n = view.getUint32(24, true);
   const axes = view.getUint16(28, true);
   const measured = view.getUint16(30, true);
-  if (kind === 2) return { kind: "matrix", run, index, size: n, weights: new Float32Array(buffer, HEADER, n * n) };
+  if (kind === 2) return { kind: "matrix", run, index, size: n, head: axes === MEAN ? "mean" : axes, weights: new Float32Array(buffer, HEADER, n * n) };
   let at = HEADER;
   const measures = new Float64Array(buffer, at, measured);
   at += 8 * measured;
   const positions = new Float32Array(buffer, at, n * axes);
   at += 4 * n * axes;
   return { kind: "frame", run, index, axes, frame: { time, positions, labels: new Uint16Array(buffer, at, n), measures } };
+}
+
+/** An attention matrix as the server would send it. */
+export function packMatrix(run: number, index: number, head: number | "mean", size: number, weights: Float32Array): ArrayBuffer {
+  const buffer = new ArrayBuffer(HEADER + weights.byteLength);
+  const view = new DataView(buffer);
+  view.setUint32(0, MAGIC, true);
+  view.setUint16(4, VERSION, true);
+  view.setUint16(6, 2, true);
+  view.setUint32(8, run, true);
+  view.setUint32(12, index, true);
+  view.setUint32(24, size, true);
+  view.setUint16(28, head === "mean" ? MEAN : head, true);
+  new Float32Array(buffer, HEADER).set(weights);
+  return buffer;
 }
 
 export interface RecordingHead {

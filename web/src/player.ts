@@ -106,12 +106,8 @@ export class Player {
     const place = this.place + (seconds * this.view.pace) / WHOLE_S;
     const time = place >= 1 ? this.store.endTime : timeAt(place, this.store, this.view.clock);
     const reached = this.store.lastTime;
-    if (time > reached) {
-      this.time = reached;
-      if (reached >= this.store.endTime * (1 - 1e-12)) this.toggle(false);
-    } else this.time = time;
-    this.show();
-    this.onmove();
+    if (time >= reached && reached >= this.store.endTime * (1 - 1e-12)) this.toggle(false);
+    if (Math.min(time, reached) !== this.time) this.go(Math.min(time, reached));
   }
 
   /** The slider, the numbers, and how far frames have come. */

@@ -3,11 +3,13 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { Hull } from "./hull";
+import { Lines } from "./lines";
 import { clusterColour, scaleColour, type Rgb } from "./palette";
+import { Quality } from "./quality";
 import type { Row, View } from "./state";
 import type { Place, Store } from "./store";
 import { Tokens } from "./tokens";
-import { arrows, circle, globe, segments } from "./stage";
+import { arrows, circle, globe } from "./stage";
 
 const MOST_TRAILS = 300; // tokens that leave one
 const MOST_HULL = 4000;
@@ -25,21 +27,27 @@ export class Scene {
   private controls: OrbitControls;
   private tokens = new Tokens();
   private hull = new Hull();
-  private trails = segments();
-  private rays = segments();
+  readonly quality: Quality;
+  private trails = new Lines();
+  private rays = new Lines();
   private stageGroup = new THREE.Group();
-  private marks = segments(); // rings around frozen tokens and around the one that is picked
+  private marks = new Lines(); // rings around frozen tokens and around the one that is picked
   private ink = new THREE.Color();
   private paper = new THREE.Color();
   private faint = new THREE.Color();
   private flat = true;
   private onSphere = true;
   private scale = 1;
+  private again: () => void = () => {}; // show the same moment once more
   private shown: { before: number; after: number; key: string } = { before: -1, after: -1, key: "" };
   private count = 0;
+  private side = 400; // of the view, the shorter one, in pixels: to ask for it in every picture would lay the page out anew
+  private together = new Uint32Array(0); // how many tokens each cluster has
 
   constructor(private host: HTMLElement) {
-    this.renderer = new THREE.WebGLRenderer({ antialias: true, alpha: true });
+    const soft = drawnInSoftware();
+    this.renderer = soft ? new THREE.WebGLRenderer(soft) : new THREE.WebGLRenderer({ antialias: true, alpha: true });
+    this.quality = new Quality(soft !== null);
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
@@ -53,8 +61,8 @@ export class Scene {
       this.dirty = true;
     });
     this.controls.addEventListener("end", () => this.oncamera());
-    this.scene.add(this.stageGroup, this.hull.group, this.trails, this.rays, this.marks, this.tokens.mesh);
-    this.tokens.mesh.renderOrder = 3;
+    this.scene.add(this.stageGroup, this.hull.group, this.trails.object, this.rays.object, this.marks.object, this.tokens.points);
+    this.tokens.points.renderOrder = 3;
     this.picking();
   }
 
@@ -65,7 +73,7 @@ export class Scene {
     this.flat = began.dim <= 2;
     this.onSphere = began.space === "sphere" && began.dim <= 3;
     this.count = began.n_tokens;
-    this.tokens.resize(this.count);
+    this.tokens.resize(this.count, axes);
     const shape = new Float32Array(this.count);
     if (view.centers) {
       for (const i of began.centers) shape[i] = 1;
@@ -74,7 +82,10 @@ export class Scene {
     }
     this.tokens.shapes(shape);
     this.controls.enableRotate = !this.flat;
-    if (fresh) this.look(view.eye, view.zoom, axes);
+    if (fresh) {
+      this.resize();
+      this.look(view.eye, view.zoom, axes);
+    }
     this.theme();
     this.shown.key = "";
     this.dirty = true;
@@ -137,7 +148,9 @@ export class Scene {
   resize(): void {
     const { clientWidth: width, clientHeight: height } = this.host;
     if (!width || !height) return;
-    this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio || 1));
+    this.side = Math.min(width, height);
+    this.tokens.ratio = Math.min(2, (window.devicePixelRatio || 1) * this.quality.now.ratio);
+    this.renderer.setPixelRatio(Math.min(2, (window.devicePixelRatio || 1) * this.quality.now.ratio));
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
     // A narrow window must not cut the circle off at its sides.
@@ -149,24 +162,21 @@ export class Scene {
   /** Show the state at a place between two frames. */
   show(store: Store, place: Place, view: View, row: Row | null, token: number | null): void {
     const { before, after, part } = place;
+    this.again = () => void (store.frames[before] && this.trail(store, before, view));
     const a = store.frames[before]!;
     const b = store.frames[after]!;
-    const axes = store.axes;
     const key = `${view.colour}|${view.trails}|${view.centers}|${store.began!.run}|${store.began!.projection.how}|${token}`;
     const moved = before !== this.shown.before || after !== this.shown.after || key !== this.shown.key;
     if (moved) {
       this.shown = { before, after, key };
       this.scale = this.onSphere ? 1 : 1 / this.reach(store, before);
-      this.tokens.place(a.positions, b.positions, axes, this.scale);
-      this.tokens.colour(this.colours(store, before, view));
-      const counts = new Map<number, number>();
-      for (const label of a.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
-      this.tokens.swell((i) => counts.get(a.labels[i])!);
+      this.tokens.place(a.positions, b.positions);
+      this.tokens.dress(this.colours(store, before, view), a.labels, this.counts(a.labels));
       this.trail(store, before, view);
     }
-    this.tokens.set(part, this.dot(), this.onSphere, this.flat, this.host.clientWidth || 1, this.host.clientHeight || 1, this.paper);
-    this.mark(store, place, token);
-    this.ray(store, place, row && row.frame === before && row.token === token ? row : null);
+    this.tokens.set({ part, size: this.dot(), scale: this.scale, onSphere: this.onSphere, flat: this.flat, edge: this.paper });
+    this.mark(store, token);
+    this.ray(row && row.frame === before && row.token === token ? row : null);
     this.hull.group.visible = view.hull && this.count <= MOST_HULL;
     if (this.hull.group.visible) this.hull.around(this.between(store, place), this.flat);
     this.dirty = true;
@@ -174,7 +184,7 @@ export class Scene {
 
   /** A token in pixels: smaller where there are many. */
   private dot(): number {
-    const base = Math.min(this.host.clientWidth, this.host.clientHeight) / 80;
+    const base = this.side / 80;
     return Math.max(2, Math.min(7, base * Math.pow(200 / Math.max(this.count, 100), 0.35)));
   }
 
@@ -210,9 +220,17 @@ export class Scene {
       const speed = this.speeds(store, index);
       return (i) => scaleColour(speed[i]);
     }
-    const first = new Map<number, number>();
-    frame.labels.forEach((label, i) => first.has(label) || first.set(label, i));
-    return (i) => clusterColour(first.get(frame.labels[i])!);
+    const first = new Int32Array(this.count).fill(-1); // of a cluster: its first token
+    const { labels } = frame;
+    for (let i = 0; i < this.count; i++) if (first[labels[i]] < 0) first[labels[i]] = i;
+    return (i) => clusterColour(first[labels[i]]);
+  }
+
+  private counts(labels: Uint16Array): Uint32Array {
+    if (this.together.length < this.count) this.together = new Uint32Array(this.count);
+    this.together.fill(0);
+    for (let i = 0; i < this.count; i++) this.together[labels[i]]++;
+    return this.together;
   }
 
   /** log10 of the mean speed to the next frame, from 1e-6 to 1, as 0 to 1. */
@@ -231,62 +249,60 @@ export class Scene {
   }
 
   private trail(store: Store, index: number, view: View): void {
-    const from = store.beside(index, -view.trails);
-    const numbers = view.trails ? store.there.filter((k) => k >= from && k <= index) : [];
-    const step = Math.max(1, Math.ceil(this.count / MOST_TRAILS));
-    const points: number[] = [];
-    const tints: number[] = [];
+    const last = store.place(index);
+    const first = Math.max(0, last - view.trails);
+    const most = Math.round(MOST_TRAILS * this.quality.now.trails);
+    const step = Math.max(1, Math.ceil(this.count / Math.max(1, most)));
+    const steps = most ? last - first : 0;
+    const lines = this.trails.begin(2 * steps * Math.ceil(this.count / step));
     const colour = this.colours(store, index, view);
-    const axes = store.axes;
-    for (let i = 0; i < this.count && numbers.length > 1; i += step) {
-      const c = colour(i);
-      for (let k = 1; k < numbers.length; k++) {
-        const [a, b] = [store.frames[numbers[k - 1]]!.positions, store.frames[numbers[k]]!.positions];
-        for (const [p, age] of [[a, k - 1], [b, k]] as const) {
-          points.push(p[axes * i] * this.scale, p[axes * i + 1] * this.scale, axes > 2 ? p[axes * i + 2] * this.scale : 0);
-          tints.push(c[0] / 255, c[1] / 255, c[2] / 255, 0.5 * (age / (numbers.length - 1)) ** 1.5);
-        }
+    const [axes, scale] = [store.axes, this.scale];
+    for (let k = 1; k <= steps; k++) {
+      const from = store.frames[store.there[first + k - 1]]!.positions;
+      const to = store.frames[store.there[first + k]]!.positions;
+      const [faint, full] = [0.5 * ((k - 1) / steps) ** 1.5, 0.5 * (k / steps) ** 1.5];
+      for (let i = 0; i < this.count; i += step) {
+        const [r, g, b] = colour(i);
+        const at = axes * i;
+        lines.end(from[at] * scale, from[at + 1] * scale, axes > 2 ? from[at + 2] * scale : 0, r, g, b, faint);
+        lines.end(to[at] * scale, to[at + 1] * scale, axes > 2 ? to[at + 2] * scale : 0, r, g, b, full);
       }
     }
-    fillSegments(this.trails, points, tints);
+    lines.show();
   }
 
-  private mark(store: Store, place: Place, token: number | null): void {
-    const points: number[] = [];
-    const tints: number[] = [];
-    const ring = (x: number, y: number, z: number, r: number, c: THREE.Color): void => {
-      const right = new THREE.Vector3().setFromMatrixColumn(this.camera.matrixWorld, 0);
-      const up = new THREE.Vector3().setFromMatrixColumn(this.camera.matrixWorld, 1);
+  private mark(store: Store, token: number | null): void {
+    const frozen = store.began!.frozen;
+    const picked = token !== null && token < this.count ? this.tokens.at(token, new THREE.Vector3()) : null;
+    const lines = this.marks.begin(64 * (frozen.length + Number(picked !== null)));
+    const [red, green, blue] = this.ink.toArray().map((c) => 255 * c);
+    const right = new THREE.Vector3().setFromMatrixColumn(this.camera.matrixWorld, 0);
+    const up = new THREE.Vector3().setFromMatrixColumn(this.camera.matrixWorld, 1);
+    const ring = (x: number, y: number, z: number, radius: number): void => {
       for (let k = 0; k < 32; k++) {
         for (const a of [k, k + 1]) {
-          const [u, v] = [r * Math.cos((a * Math.PI) / 16), r * Math.sin((a * Math.PI) / 16)];
-          points.push(x + u * right.x + v * up.x, y + u * right.y + v * up.y, z + u * right.z + v * up.z);
-          tints.push(c.r, c.g, c.b, 1);
+          const [u, v] = [radius * Math.cos((a * Math.PI) / 16), radius * Math.sin((a * Math.PI) / 16)];
+          lines.end(x + u * right.x + v * up.x, y + u * right.y + v * up.y, z + u * right.z + v * up.z, red, green, blue, 1);
         }
       }
     };
-    for (const p of store.began!.frozen) ring(p[0] * this.scale, p[1] * this.scale, (p[2] ?? 0) * this.scale, 0.05, this.ink);
-    if (token !== null && token < this.count) {
-      const at = this.between(store, place);
-      ring(at[3 * token], at[3 * token + 1], at[3 * token + 2], 0.035 * (this.camera.position.length() / DISTANCE), this.ink);
-    }
-    fillSegments(this.marks, points, tints);
+    for (const p of frozen) ring(p[0] * this.scale, p[1] * this.scale, (p[2] ?? 0) * this.scale, 0.05);
+    if (picked) ring(picked.x, picked.y, picked.z, 0.035 * (this.camera.position.length() / DISTANCE));
+    lines.show();
   }
 
-  private ray(store: Store, place: Place, row: Row | null): void {
-    const points: number[] = [];
-    const tints: number[] = [];
-    if (row) {
-      const at = this.between(store, place);
-      for (const [j, weight] of row.strongest) {
-        if (j >= this.count || j === row.token || weight < 1e-3) continue;
-        for (const i of [row.token, j]) {
-          points.push(at[3 * i], at[3 * i + 1], at[3 * i + 2]);
-          tints.push(this.ink.r, this.ink.g, this.ink.b, 0.15 + 0.85 * weight);
-        }
+  private ray(row: Row | null): void {
+    const lines = this.rays.begin(2 * (row?.strongest.length ?? 0));
+    const [red, green, blue] = this.ink.toArray().map((c) => 255 * c);
+    const p = new THREE.Vector3();
+    for (const [j, weight] of row?.strongest ?? []) {
+      if (j >= this.count || j === row!.token || weight < 1e-3) continue;
+      for (const i of [row!.token, j]) {
+        this.tokens.at(i, p);
+        lines.end(p.x, p.y, p.z, red, green, blue, 0.15 + 0.85 * weight);
       }
     }
-    fillSegments(this.rays, points, tints);
+    lines.show();
   }
 
   /** A click that is no drag picks the nearest token. */
@@ -303,19 +319,31 @@ export class Scene {
   }
 
   private nearest(x: number, y: number, width: number, height: number): number | null {
-    const here = this.tokens.mesh.geometry.getAttribute("here");
-    if (!here) return null;
     let best: number | null = null;
     let least = 16;
     const p = new THREE.Vector3();
     for (let i = 0; i < this.count; i++) {
-      p.set(here.getX(i), here.getY(i), here.getZ(i));
+      this.tokens.at(i, p);
       const away = this.onSphere && !this.flat && p.dot(this.camera.position) < 0 ? 8 : 0; // the near side first
       p.project(this.camera);
       const gap = Math.hypot(((p.x + 1) / 2) * width - x, ((1 - p.y) / 2) * height - y) + away;
       if (gap < least) [best, least] = [i, gap];
     }
     return best;
+  }
+
+  /** Whether what is seen is as fine as it will be. */
+  get fine(): boolean {
+    return !this.dirty && this.quality.resting;
+  }
+
+  /** A turn of the screen at a time in ms: draw if anything changed, in the quality that there is time for. */
+  refresh(now: number): void {
+    if (this.quality.turn(now, this.dirty)) {
+      this.resize();
+      this.again();
+    }
+    this.render();
   }
 
   /** Draw if anything changed. */
@@ -326,9 +354,11 @@ export class Scene {
     this.drawn++;
   }
 
-  /** The picture as PNG. */
+  /** The picture as PNG, the finest one. */
   png(): Promise<Blob | null> {
-    this.dirty = true;
+    this.quality.resting = true;
+    this.resize();
+    this.again();
     this.render();
     return new Promise((resolve) => this.canvas.toBlob(resolve, "image/png"));
   }
@@ -336,17 +366,21 @@ export class Scene {
   dispose(): void {
     this.controls.dispose();
     this.tokens.dispose();
+    for (const lines of [this.trails, this.rays, this.marks]) lines.dispose();
     this.hull.dispose();
     this.renderer.dispose();
     this.renderer.forceContextLoss();
   }
 }
 
-function fillSegments(object: THREE.LineSegments, points: number[], tints: number[]): void {
-  object.visible = points.length > 0;
-  if (!object.visible) return;
-  object.geometry.dispose();
-  object.geometry = new THREE.BufferGeometry();
-  object.geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(points), 3));
-  object.geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(tints), 4));
+/** A canvas without smooth edges, if there is no graphics card: they would take most of the time. Else null. */
+function drawnInSoftware(): { canvas: HTMLCanvasElement; context: WebGL2RenderingContext } | null {
+  const canvas = document.createElement("canvas");
+  const context = canvas.getContext("webgl2", { antialias: false, alpha: true });
+  if (!context) return null;
+  const told = context.getExtension("WEBGL_debug_renderer_info");
+  const name = String(context.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : context.RENDERER));
+  if (/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)) return { canvas, context };
+  context.getExtension("WEBGL_lose_context")?.loseContext();
+  return null;
 }

@@ -106,6 +106,7 @@ export const KEYS: [string, string][] = [
   ["L", "linear or logarithmic clock"],
   ["[ and ]", "pick the token before, after"],
   ["Esc", "let the token go"],
+  ["H", "attention of the next head"],
   ["arrows, + and −", "turn the view, closer and farther (when the view has the focus)"],
   ["0", "the view from its usual place"],
   ["C", "colour by cluster, index or speed"],

@@ -1,7 +1,7 @@
 // Where frames come from: a server, a notebook, or a recording inside the page. The page asks all three the same way.
 
-import type { Spec, Table } from "./state";
-import { replay, type Frame, type RecordingHead } from "./packets";
+import type { Spec, Table, View } from "./state";
+import { packMatrix, replay, type Frame, type RecordingHead } from "./packets";
 
 export interface Listener {
   message(message: Table): void;
@@ -126,20 +126,27 @@ export class RecordedSource implements Source {
   }
 
   send(message: Table): void {
-    if (message.type === "row") this.row(message.frame, message.token);
+    if (message.type === "row") this.row(message.frame, message.token, message.head);
     else if (message.type === "statement" && this.recording.statement) {
       this.listener?.message({ type: "statement", ...this.recording.statement });
-    } else if (message.type === "matrix") this.matrix(message.frame);
+    } else if (message.type === "matrix") this.matrix(message.frame, message.head);
   }
 
   close(): void {}
 
   /** Softmax weights of one row, from the positions of the recording; null where they do not suffice. */
-  private weights(frame: number, token: number): Float64Array | null {
+  private weights(frame: number, token: number, which: View["head"]): Float64Array | null {
+    const forms: number[][][] | null = this.recording.began.forms ?? null;
+    if (!forms) return null;
+    if (which !== "mean") return this.headWeights(frame, token, forms[which]);
+    const mean = new Float64Array(this.recording.head.n);
+    for (const form of forms) this.headWeights(frame, token, form).forEach((p, j) => (mean[j] += p / forms.length));
+    return mean;
+  }
+
+  private headWeights(frame: number, token: number, form: number[][]): Float64Array {
     const { began, head } = this.recording;
     const { model } = began.spec as Spec;
-    const form: number[][] | null = began.form ?? null;
-    if (!form) return null;
     const d = head.axes;
     const x = this.frames[frame].positions;
     const hard = model.beta === "inf";
@@ -161,8 +168,8 @@ export class RecordedSource implements Source {
     return p;
   }
 
-  private row(frame: number, token: number): void {
-    const p = this.weights(frame, token);
+  private row(frame: number, token: number, head: View["head"]): void {
+    const p = this.weights(frame, token, head);
     if (!p) {
       this.listener?.message({ type: "error", about: "row", sentence: "This recording does not hold what attention needs." });
       return;
@@ -170,15 +177,15 @@ export class RecordedSource implements Source {
     const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a]);
     const strongest = order.slice(0, 8).filter((j) => p[j] > 0).map((j) => [j, p[j]]);
     const parts = pooled(Array.from(p), 256, (a, b) => a + b, 0);
-    this.listener?.message({ type: "row", frame, token, head: 0, leader: order[0], strongest, parts, n_tokens: p.length });
+    this.listener?.message({ type: "row", frame, token, head, leader: order[0], strongest, parts, n_tokens: p.length });
   }
 
-  private matrix(frame: number): void {
+  private matrix(frame: number, head: View["head"]): void {
     const n = this.recording.head.n;
     const size = Math.min(n, 256);
     const out = new Float32Array(size * size);
     for (let i = 0; i < n; i++) {
-      const p = this.weights(frame, i);
+      const p = this.weights(frame, i, head);
       if (!p) {
         this.listener?.message({ type: "error", about: "matrix", sentence: "This recording does not hold what attention needs." });
         return;
@@ -189,16 +196,7 @@ export class RecordedSource implements Source {
         if (p[j] > out[at]) out[at] = p[j];
       }
     }
-    const buffer = new ArrayBuffer(32 + out.byteLength);
-    const view = new DataView(buffer);
-    view.setUint32(0, 0x4b4c4654, true);
-    view.setUint16(4, 1, true);
-    view.setUint16(6, 2, true);
-    view.setUint32(8, this.recording.began.run, true);
-    view.setUint32(12, frame, true);
-    view.setUint32(24, size, true);
-    new Float32Array(buffer, 32).set(out);
-    this.listener?.packet(buffer);
+    this.listener?.packet(packMatrix(this.recording.began.run, frame, head, size, out));
   }
 }
 

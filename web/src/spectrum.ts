@@ -19,28 +19,43 @@ export class Spectrum {
   private svg = s("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "plane", role: "group", "aria-label": "Eigenvalues of V in the complex plane" });
   private told = h("p", { class: "hint" });
   private held: number | null = null;
+  private unit = s("circle", { cx: SIZE / 2, cy: SIZE / 2, class: "unit" });
+  private twins = s("g");
+  private handles = s("g");
 
   constructor() {
+    const middle = SIZE / 2;
     this.element = h("div", { class: "spectrum" }, this.svg, this.told);
+    this.svg.append(
+      s("rect", { x: 0, y: 0, width: middle, height: SIZE, class: "left" }),
+      s("path", { d: `M0 ${middle}H${SIZE}M${middle} 0V${SIZE}`, class: "axis" }),
+      this.unit,
+      s("text", { x: SIZE - 4, y: middle - 5, "text-anchor": "end" }, "Re"),
+      s("text", { x: middle + 5, y: 12 }, "Im"),
+      this.twins,
+      this.handles,
+    );
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
     for (const name of ["pointerup", "pointercancel"]) this.svg.addEventListener(name, () => this.drop());
   }
 
   /** The spectrum of a V that came from elsewhere. While a value is held, nothing is taken from it. */
   take(atlas: Atlas): void {
-    if (this.held !== null || !atlas.basis || !atlas.inverse) {
-      if (!atlas.basis) this.told.textContent = "This V has no basis of eigenvectors to move along: edit its entries.";
-      if (!atlas.basis) this.svg.replaceChildren();
+    if (this.held !== null) return;
+    this.svg.toggleAttribute("hidden", !atlas.basis);
+    if (!atlas.basis || !atlas.inverse) {
+      this.told.textContent = "This V has no basis of eigenvectors to move along: edit its entries.";
       return;
     }
     this.basis = atlas.basis;
     this.inverse = atlas.inverse;
-    this.groups = [];
+    const found: Group[] = [];
     for (let k = 0; k < atlas.eigenvalues.length; k++) {
       const [re, im] = atlas.eigenvalues[k];
-      if (im > 0 && k + 1 < atlas.eigenvalues.length) this.groups.push({ re, im, columns: [k, ++k] });
-      else this.groups.push({ re, im: 0, columns: [k] });
+      if (im > 0 && k + 1 < atlas.eigenvalues.length) found.push({ re, im, columns: [k, ++k] });
+      else found.push({ re, im: 0, columns: [k] });
     }
+    this.groups = inOrderOf(this.groups, found);
     const most = Math.max(1, ...this.groups.map((g) => Math.max(Math.abs(g.re), g.im)));
     this.reach = 1.4 * Math.pow(2, Math.ceil(Math.log2(most) - 1e-9));
     this.draw();
@@ -49,36 +64,32 @@ export class Spectrum {
   private x = (re: number): number => (SIZE / 2) * (1 + re / this.reach);
   private y = (im: number): number => (SIZE / 2) * (1 - im / this.reach);
 
+  /** Handles are moved, never made anew: one that is under the pointer or has the focus keeps it. */
   private draw(focus: number | null = null): void {
-    const middle = SIZE / 2;
-    const parts: SVGElement[] = [
-      s("rect", { x: 0, y: 0, width: middle, height: SIZE, class: "left" }),
-      s("path", { d: `M0 ${middle}H${SIZE}M${middle} 0V${SIZE}`, class: "axis" }),
-      s("circle", { cx: middle, cy: middle, r: middle / this.reach, class: "unit" }),
-      s("text", { x: SIZE - 4, y: middle - 5, "text-anchor": "end" }, "Re"),
-      s("text", { x: middle + 5, y: 12 }, "Im"),
-    ];
+    put(this.unit, { r: SIZE / 2 / this.reach });
+    const pairs = this.groups.filter((group) => group.im);
+    fit(this.twins, pairs.length, () => s("circle", { class: "twin", r: 6 }));
+    pairs.forEach((group, k) => put(this.twins.children[k], { cx: this.x(group.re), cy: this.y(-group.im) }));
+    fit(this.handles, this.groups.length, (k) => this.handle(k));
     this.groups.forEach((group, k) => {
-      if (group.im) parts.push(s("circle", { class: "twin", cx: this.x(group.re), cy: this.y(-group.im), r: 6 }));
-      const handle = s("circle", {
-        class: "handle",
-        cx: this.x(group.re),
-        cy: this.y(group.im),
-        r: 8,
-        tabindex: 0,
-        role: "slider",
-        "aria-label": `Eigenvalue ${k + 1}`,
-        "aria-valuenow": group.re,
-        "aria-valuetext": this.words(group),
-        "data-eigenvalue": k,
-        pointerdown: (event: PointerEvent) => this.grab(event, k),
-        keydown: (event: KeyboardEvent) => this.key(event, k),
-      });
-      parts.push(handle);
+      const place = { cx: this.x(group.re), cy: this.y(group.im) };
+      put(this.handles.children[k], { ...place, "aria-valuenow": group.re, "aria-valuetext": this.words(group) });
     });
-    this.svg.replaceChildren(...parts);
     this.told.textContent = this.groups.map((g) => this.words(g)).join(",  ");
-    if (focus !== null) this.svg.querySelector<SVGElement>(`[data-eigenvalue="${focus}"]`)?.focus();
+    if (focus !== null) (this.handles.children[focus] as SVGElement).focus();
+  }
+
+  private handle(k: number): SVGElement {
+    return s("circle", {
+      class: "handle",
+      r: 8,
+      tabindex: 0,
+      role: "slider",
+      "aria-label": `Eigenvalue ${k + 1}`,
+      "data-eigenvalue": k,
+      pointerdown: (event: PointerEvent) => this.grab(event, k),
+      keydown: (event: KeyboardEvent) => this.key(event, k),
+    });
   }
 
   private words(g: Group): string {
@@ -163,4 +174,28 @@ export class Spectrum {
 
 function product(A: number[][], B: number[][]): number[][] {
   return A.map((row) => B[0].map((_, j) => row.reduce((sum, a, k) => sum + a * B[k][j], 0)));
+}
+
+/** Attributes, written only where they differ. */
+function put(element: Element, attributes: Record<string, string | number>): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
+  }
+}
+
+/** So many children: made or removed at the end only. */
+function fit(parent: Element, count: number, make: (k: number) => Element): void {
+  while (parent.children.length > count) parent.lastElementChild!.remove();
+  while (parent.children.length < count) parent.append(make(parent.children.length));
+}
+
+/** The same eigenvalues keep their handles, in whatever order they come. */
+function inOrderOf(old: Group[], found: Group[]): Group[] {
+  const left = [...found];
+  const same: Group[] = [];
+  for (const { re, im } of old) {
+    const at = left.findIndex((g) => Math.hypot(g.re - re, g.im - im) < 1e-6 * (1 + Math.abs(re) + im));
+    if (at >= 0) same.push(...left.splice(at, 1));
+  }
+  return same.length === old.length && !left.length ? same : found;
 }

@@ -2,21 +2,11 @@
 
 import * as THREE from "three";
 
-/** Lines with a colour and a transparency at every end. */
-export function segments(): THREE.LineSegments<THREE.BufferGeometry, THREE.LineBasicMaterial> {
-  const lines = new THREE.LineSegments(
-    new THREE.BufferGeometry(),
-    new THREE.LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false }),
-  );
-  lines.frustumCulled = false;
-  lines.visible = false;
-  lines.renderOrder = 2;
-  return lines;
-}
-
-function loop(points: THREE.Vector3[], colour: THREE.Color, opacity: number): THREE.Object3D {
-  const geometry = new THREE.BufferGeometry().setFromPoints(points);
-  return new THREE.LineLoop(geometry, new THREE.LineBasicMaterial({ color: colour, transparent: true, opacity }));
+/** Loops of one colour and opacity, in one draw call. */
+function loops(all: THREE.Vector3[][], colour: THREE.Color, opacity: number): THREE.Object3D {
+  const ends = all.flatMap((points) => points.flatMap((p, k) => [p, points[(k + 1) % points.length]]));
+  const geometry = new THREE.BufferGeometry().setFromPoints(ends);
+  return new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ color: colour, transparent: true, opacity }));
 }
 
 function around(turn: (a: number) => THREE.Vector3): THREE.Vector3[] {
@@ -24,26 +14,27 @@ function around(turn: (a: number) => THREE.Vector3): THREE.Vector3[] {
 }
 
 export function circle(colour: THREE.Color): THREE.Object3D[] {
-  return [loop(around((a) => new THREE.Vector3(Math.cos(a), Math.sin(a), 0)), colour, 1)];
+  return [loops([around((a) => new THREE.Vector3(Math.cos(a), Math.sin(a), 0))], colour, 1)];
 }
 
 export function globe(colour: THREE.Color, paper: THREE.Color): THREE.Object3D[] {
-  const parts: THREE.Object3D[] = [];
+  // The ball makes the lines behind it paler; it is not seen itself.
   const ball = new THREE.Mesh(
-    new THREE.SphereGeometry(0.995, 64, 48),
+    new THREE.SphereGeometry(0.995, 32, 20),
     new THREE.MeshBasicMaterial({ color: paper, transparent: true, opacity: 0.35, depthWrite: false }),
   );
   ball.renderOrder = 1;
-  parts.push(ball);
-  for (let k = -2; k <= 2; k++) {
+  const faint: THREE.Vector3[][] = [];
+  for (const k of [-2, -1, 1, 2]) {
     const [z, r] = [Math.sin((k * Math.PI) / 6), Math.cos((k * Math.PI) / 6)];
-    parts.push(loop(around((a) => new THREE.Vector3(r * Math.cos(a), z, r * Math.sin(a))), colour, k ? 0.45 : 0.9));
+    faint.push(around((a) => new THREE.Vector3(r * Math.cos(a), z, r * Math.sin(a))));
   }
   for (let k = 0; k < 6; k++) {
     const [c, s] = [Math.cos((k * Math.PI) / 6), Math.sin((k * Math.PI) / 6)];
-    parts.push(loop(around((a) => new THREE.Vector3(c * Math.cos(a), Math.sin(a), s * Math.cos(a))), colour, 0.45));
+    faint.push(around((a) => new THREE.Vector3(c * Math.cos(a), Math.sin(a), s * Math.cos(a))));
   }
-  return parts;
+  const equator = around((a) => new THREE.Vector3(Math.cos(a), 0, Math.sin(a)));
+  return [ball, loops(faint, colour, 0.45), loops([equator], colour, 0.9)];
 }
 
 export function arrows(colour: THREE.Color, flat: boolean): THREE.Object3D[] {

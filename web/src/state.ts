@@ -23,6 +23,7 @@ export interface View {
   eye: number[] | null; // where the camera stands
   time: number | null; // of the frame that is shown; null: from the start, playing
   token: number | null; // the one that is picked
+  head: number | "mean"; // whose attention is shown
   projection: "eigenvectors" | "principal";
   after: "continue" | "restart"; // what a change does
 }
@@ -39,6 +40,7 @@ export const VIEW: View = {
   eye: null,
   time: null,
   token: null,
+  head: 0,
   projection: "eigenvectors",
   after: "continue",
 };
@@ -101,7 +103,7 @@ export interface Began {
   times: number[];
   frozen: number[][];
   value: number[][] | null;
-  form?: number[][] | null;
+  forms?: number[][][] | null; // of a recording: B of every head
   projection: { how: string; words: string };
   atlas: Atlas;
   recipe: { toml: string; python: string };
@@ -114,7 +116,7 @@ export interface Began {
 
 export interface Row {
   token: number;
-  head: number;
+  head: number | "mean";
   leader: number;
   strongest: [number, number][];
   parts: number[];

@@ -36,13 +36,13 @@ export class Store {
     this.axes = axes;
     if (this.frames[index] === undefined) {
       if (!this.there.length || index > this.there[this.there.length - 1]) this.there.push(index);
-      else this.there.splice(this.rank(index) + 1, 0, index);
+      else this.there.splice(this.place(index) + 1, 0, index);
     }
     this.frames[index] = frame;
   }
 
   /** Place in `there` of the last frame at or before a number; -1 if none. */
-  private rank(index: number): number {
+  place(index: number): number {
     let low = 0;
     let high = this.there.length;
     while (low < high) {
@@ -91,8 +91,8 @@ export class Store {
 
   /** The arrived frame `step` places from a number. */
   beside(index: number, step: number): number {
-    const place = Math.min(this.there.length - 1, Math.max(0, this.rank(index) + step));
-    return this.there[place];
+    const at = Math.min(this.there.length - 1, Math.max(0, this.place(index) + step));
+    return this.there[at];
   }
 
   measure(name: string): number {

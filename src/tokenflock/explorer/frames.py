@@ -9,7 +9,7 @@ A packet (little-endian): this header, the measures as float64, positions float3
            12  uint32   number of the frame
            16  float64  time
            24  uint32   n: tokens, or rows of the matrix
-           28  uint16   axes of the positions, or 0; a matrix is square
+           28  uint16   axes of the positions; of a matrix, which is square: its head, MEAN for the mean of all
            30  uint16   number of measures
 
 A matrix is float32 (n, n) after the header. A recording is for files: positions in 16 bits of the size of their frame,
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ FRAME, MATRIX = 1, 2
 HEADER = struct.Struct("<4sHHIIdIHH")
 STEPS = 32767  # of a coordinate on either side of 0
 MOST_LABELS = 65_535
+MEAN = 65_535
 
 
 def packet(run: int, frame: int, time: float, x: Array, labels: NDArray[Any], measures: Array) -> bytes:
@@ -42,9 +43,10 @@ def packet(run: int, frame: int, time: float, x: Array, labels: NDArray[Any], me
     return b"".join((header, measures.astype("<f8").tobytes(), positions, labels.astype("<u2").tobytes()))
 
 
-def matrix(run: int, frame: int, time: float, weights: Array) -> bytes:
+def matrix(run: int, frame: int, time: float, weights: Array, head: int | Literal["mean"]) -> bytes:
     """A square picture of attention."""
-    header = HEADER.pack(MAGIC, VERSION, MATRIX, run, frame, time, len(weights), 0, 0)
+    which = MEAN if head == "mean" else head
+    header = HEADER.pack(MAGIC, VERSION, MATRIX, run, frame, time, len(weights), which, 0)
     return header + np.ascontiguousarray(weights, dtype="<f4").tobytes()
 
 
@@ -56,7 +58,8 @@ def unpack(data: bytes) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": kind, "run": run, "frame": frame, "time": time}
     at = HEADER.size
     if kind == MATRIX:
-        return found | {"weights": np.frombuffer(data, "<f4", n * n, at).reshape(n, n)}
+        head = "mean" if axes == MEAN else axes
+        return found | {"head": head, "weights": np.frombuffer(data, "<f4", n * n, at).reshape(n, n)}
     found["measures"] = np.frombuffer(data, "<f8", measured, at)
     found["x"] = np.frombuffer(data, "<f4", n * axes, at + 8 * measured).reshape(n, axes)
     found["labels"] = np.frombuffer(data, "<u2", n, at + 8 * measured + 4 * n * axes)

@@ -44,6 +44,10 @@ def _whole(given: Any) -> bool:
     return isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 2**31
 
 
+def _head(given: Any) -> bool:
+    return _whole(given) or given == "mean"
+
+
 #: type of message -> its fields, each with a check and the words for it; all are required
 FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "start": {"spec": (lambda v: isinstance(v, Mapping), "a run as in run.toml")},
@@ -55,9 +59,9 @@ FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "row": {
         "frame": (_whole, "the number of a frame"),
         "token": (_whole, "the number of a token"),
-        "head": (_whole, "the number of a head"),
+        "head": (_head, "the number of a head, or 'mean'"),
     },
-    "matrix": {"frame": (_whole, "the number of a frame"), "head": (_whole, "the number of a head")},
+    "matrix": {"frame": (_whole, "the number of a frame"), "head": (_head, "the number of a head, or 'mean'")},
     "look": {
         "how": (lambda v: v in ("eigenvectors", "principal"), "'eigenvectors' or 'principal'"),
         "frame": (_whole, "the number of a frame"),

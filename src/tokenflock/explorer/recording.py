@@ -52,7 +52,7 @@ def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dic
         "times": times.tolist(),
         "frozen": [] if model.frozen is None else seen(model.frozen.tokens).tolist(),
         "value": model.values.sum(axis=0).tolist() if model.dim <= MOST else None,
-        "form": _form(model),
+        "forms": _forms(model),
         "projection": seen.described(),
         "atlas": prediction.described(),
         "recipe": _recipe(spec, start),
@@ -85,11 +85,11 @@ def _one(run: xr.Dataset, which: int | None) -> tuple[Model, Array, Array, Array
     return model_of(run), run["time"].values[there].astype(np.float64), x[there], start
 
 
-def _form(model: Model) -> list[list[float]] | None:
-    """B of the logits, where the positions of the page are enough to compute attention there."""
-    plain = model.normaliser == "softmax" and model.bias is None and model.frozen is None and model.n_heads == 1
+def _forms(model: Model) -> list[list[list[float]]] | None:
+    """B of every head's logits, where the positions of the page are enough to compute attention there."""
+    plain = model.normaliser == "softmax" and model.bias is None and model.frozen is None
     shown = model.space != "rescaled" and 2 <= model.dim <= projection.SHOWN
-    return model.form[0].tolist() if plain and shown else None
+    return model.form.tolist() if plain and shown else None
 
 
 def _spec(run: xr.Dataset, model: Model, start: Array) -> dict[str, Any]:

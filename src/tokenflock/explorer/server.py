@@ -1,6 +1,9 @@
 """The server of `tokenflock explore`: the page, and a websocket for each tab. Computing is done by a few workers.
 
 Sessions take turns in slices of some 30 ms, so that many tabs share the cores fairly and none waits for another's run.
+
+The page must be there at once. So the address is told before anything is loaded, what computes is loaded beside the
+first request, and the page carries the first frame of the preset that it opens with (static/first.json).
 """
 
 from __future__ import annotations
@@ -8,21 +11,21 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import webbrowser
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from importlib.resources import files
-from typing import Any
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tokenflock.engine.machine import threads
 from tokenflock.errors import FileError, bad, missing
-from tokenflock.explorer.messages import Limits
 from tokenflock.explorer.safety import Guard, is_loopback, new_token
-from tokenflock.explorer.tab import Tab
+
+if TYPE_CHECKING:
+    from tokenflock.explorer.messages import Limits
+    from tokenflock.explorer.tab import Tab
 
 PORT = 8077
 MOST_TABS = 200
+BACKLOG = 128
 FRAME_BYTES = 1024 * 1024  # of one message of a browser; what is longer closes the connection
 FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -34,9 +37,16 @@ FILES = {
 def asset(name: str) -> bytes:
     """A file of the page."""
     try:
-        return files("tokenflock.explorer").joinpath("static", name).read_bytes()
+        return (Path(__file__).parent / "static" / name).read_bytes()
     except OSError as error:
         raise FileError(f"{name} of the explorer is missing: build it with `make web`, or install again.") from error
+
+
+def opening() -> bytes:
+    """The page, with the first frame of its first preset inside."""
+    # Inside a script element nothing may look like its end.
+    first = asset("first.json").replace(b"</", b"<\\/")
+    return asset("index.html").replace(b"{}", first.strip())
 
 
 def presets() -> dict[str, Any]:
@@ -49,8 +59,22 @@ def presets() -> dict[str, Any]:
     return {"presets": [{**p.described(), "picture": pictures.get(p.name)} for p in PRESETS]}
 
 
+def loaded() -> tuple[type[Tab], type[Limits]]:
+    """What computes: a second of imports, so never in the loop that answers requests."""
+    from tokenflock.explorer.messages import Limits
+    from tokenflock.explorer.tab import Tab
+
+    return Tab, Limits
+
+
 def application(limits: Limits | None = None, token: str | None = None, ready: Callable[[], None] | None = None) -> Any:
     """The ASGI application. ready: called when it has started."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+    from contextlib import asynccontextmanager
+
+    from tokenflock.engine.machine import threads
+
     try:
         from starlette.applications import Starlette
         from starlette.responses import JSONResponse, Response
@@ -66,6 +90,7 @@ def application(limits: Limits | None = None, token: str | None = None, ready: C
         if len(tabs) >= MOST_TABS:
             return await ws.close(1013, f"{MOST_TABS} tabs are open: close one.")
         await ws.accept()
+        Tab, Limits = await asyncio.get_running_loop().run_in_executor(pool, loaded)
 
         async def send(message: str | bytes) -> None:
             await (ws.send_bytes(message) if isinstance(message, bytes) else ws.send_text(message))
@@ -96,7 +121,7 @@ def application(limits: Limits | None = None, token: str | None = None, ready: C
             tab.session.interrupt()
         pool.shutdown(wait=True, cancel_futures=True)
 
-    held = {path: (asset(name), kind) for path, (name, kind) in FILES.items()}
+    held = {path: (asset(name) if path != "/" else opening(), kind) for path, (name, kind) in FILES.items()}
 
     def page(path: str) -> Any:
         body, kind = held[path]
@@ -107,7 +132,7 @@ def application(limits: Limits | None = None, token: str | None = None, ready: C
         return Route(path, answer)
 
     async def gallery(request: Any) -> Response:
-        return JSONResponse(presets())
+        return JSONResponse(await asyncio.get_running_loop().run_in_executor(pool, presets))
 
     async def health(request: Any) -> Response:
         return JSONResponse({"tabs": len(tabs), "computing": sum(t.computing for t in tabs)})
@@ -174,19 +199,28 @@ def serve(
     limits: Limits | None = None,
 ) -> None:
     """Run the server until Ctrl-C. told: gets the address when it can be opened, with the token where one is needed."""
-    threading.Thread(target=warm, daemon=True, name="explorer-warm").start()
+    for name in ("starlette", "uvicorn", "websockets"):
+        if find_spec(name) is None:
+            raise missing(name, "explore", "the explorer")
     token = None if is_loopback(host) else new_token()
     sock = bind(host, port)
+    sock.listen(BACKLOG)  # from here on a browser may ask: it waits a moment for the first answer
     name = f"[{host}]" if ":" in host else host
     address = f"http://{name}:{sock.getsockname()[1]}/" + (f"?token={token}" if token else "")
+    told(address)
+    if browser:
+        threading.Thread(target=_browse, args=(address,), daemon=True).start()
 
     def ready() -> None:
-        told(address)
-        if browser:
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        threading.Thread(target=warm, daemon=True, name="explorer-warm").start()
 
-    running = server(application(limits, token, ready))
     try:
-        running.run(sockets=[sock])
+        server(application(limits, token, ready)).run(sockets=[sock])
     finally:
         sock.close()
+
+
+def _browse(address: str) -> None:
+    import webbrowser
+
+    webbrowser.open(address)

@@ -92,17 +92,17 @@ class Session:
         self._projection = projection.choose(self._model, how, x)
         return {"type": "projected", "run": self.run, "projection": self._projection.described()}
 
-    def row(self, frame: int, token: int, head: int) -> dict[str, Any]:
+    def row(self, frame: int, token: int, head: weights.Head) -> dict[str, Any]:
         """Whom a token attends to in a frame."""
         x, t, model = self._at(frame)
         if token >= len(x):
             raise bad("token", token, f"0 to {len(x) - 1}")
         return {"type": "row", "run": self.run, "frame": frame, **weights.row(model, x, t, token, head)}
 
-    def matrix(self, frame: int, head: int) -> bytes:
+    def matrix(self, frame: int, head: weights.Head) -> bytes:
         """The attention matrix of a frame as a picture."""
         x, t, model = self._at(frame)
-        return frames.matrix(self.run, frame, t, weights.picture(model, x, t, head))
+        return frames.matrix(self.run, frame, t, weights.picture(model, x, t, head), head)
 
     def packet(self, frame: int) -> bytes:
         """One frame, as it is sent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,8 +16,10 @@ MOST = 2_000  # tokens of a whole matrix: beyond, it would take seconds and giga
 SIDE = 256  # rows of a picture
 STRONGEST = 8  # of a row
 
+Head = int | Literal["mean"]  # whose attention: one head's, or the mean of all
 
-def row(model: Model, x: Array, t: float, token: int, head: int) -> dict[str, Any]:
+
+def row(model: Model, x: Array, t: float, token: int, head: Head) -> dict[str, Any]:
     """Whom a token attends to: its leader, the largest weights, and the row in at most SIDE parts (each its sum)."""
     _check_head(model, head)
     p = _row(model, x, t, token, head)
@@ -34,7 +36,7 @@ def row(model: Model, x: Array, t: float, token: int, head: int) -> dict[str, An
     }
 
 
-def _row(model: Model, x: Array, t: float, token: int, head: int) -> Array:
+def _row(model: Model, x: Array, t: float, token: int, head: Head) -> Array:
     """One row of the attention matrix.
 
     Where rows do not depend on places in the sequence, the token alone among the others, frozen, has the same row: n
@@ -42,7 +44,7 @@ def _row(model: Model, x: Array, t: float, token: int, head: int) -> Array:
     """
     if model.bias is not None or model.space == "rescaled" or model.normaliser != "softmax":
         _check_size(x)
-        return equations.attention(model, x, t)[head, token]
+        return _of(equations.attention(model, x, t), head)[token]
     lo, hi = equations.visible(model.mask, len(x))
     seen = np.arange(lo[token], hi[token])
     others = seen[seen != token]
@@ -57,23 +59,28 @@ def _row(model: Model, x: Array, t: float, token: int, head: int) -> Array:
     if model.frozen is not None:
         strength[len(others) :] = model.frozen.weights
     alone = model.with_options(mask="full", frozen=Frozen(fixed, strength))
-    found = equations.attention(alone, x[token : token + 1], t)[head, 0]
+    found = _of(equations.attention(alone, x[token : token + 1], t), head)[0]
     p[token], p[others] = found[0], found[1 : 1 + len(others)]
     return np.concatenate([p, found[1 + len(others) :]])
 
 
-def picture(model: Model, x: Array, t: float, head: int) -> Array:
+def picture(model: Model, x: Array, t: float, head: Head) -> Array:
     """The attention matrix, its largest weight in each of at most SIDE x SIDE fields."""
     _check_head(model, head)
     _check_size(x)
-    P = equations.attention(model, x, t)[head][:, : len(x)]
+    P = _of(equations.attention(model, x, t), head)[:, : len(x)]
     edges = np.linspace(0, len(x), min(SIDE, len(x)) + 1).astype(int)[:-1]
     return np.maximum.reduceat(np.maximum.reduceat(P, edges, axis=0), edges, axis=1)
 
 
-def _check_head(model: Model, head: int) -> None:
-    if head >= model.n_heads:
-        raise bad("head", head, f"0 to {model.n_heads - 1}")
+def _of(P: Array, head: Head) -> Array:
+    """The attention (heads, n, m) of one head, or the mean."""
+    return P.mean(axis=0) if head == "mean" else P[head]
+
+
+def _check_head(model: Model, head: Head) -> None:
+    if head != "mean" and head >= model.n_heads:
+        raise bad("head", head, f"0 to {model.n_heads - 1}, or 'mean'")
 
 
 def _check_size(x: Array) -> None:

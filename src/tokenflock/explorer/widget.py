@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 HEIGHT = 760
+PATIENCE_S = 60.0  # with a thread of its own, on a busy machine
 
 
 def view(
@@ -98,20 +99,19 @@ class Line:
             self._ready.clear()
             self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
             self._thread.start()
-            self._ready.wait(10.0)
+            self._ready.wait(PATIENCE_S)
         assert self._loop is not None
         assert self._said is not None
         self._loop.call_soon_threadsafe(self._said.put_nowait, json.dumps(content))
         return None
 
     async def _serve(self) -> None:
+        self._loop, self._said = asyncio.get_running_loop(), asyncio.Queue()
+        self._ready.set()  # what is said from now on waits in the queue
         from tokenflock.explorer.tab import Tab
 
-        self._loop, self._said = asyncio.get_running_loop(), asyncio.Queue()
         with ThreadPoolExecutor(1, thread_name_prefix="explorer") as pool:
-            tab = Tab(self._send, self._said.get, pool, self._limits, lambda: True)
-            self._ready.set()
-            await tab.serve()
+            await Tab(self._send, self._said.get, pool, self._limits, lambda: True).serve()
 
     async def _send(self, message: str | bytes) -> None:
         if isinstance(message, bytes):
@@ -123,5 +123,5 @@ class Line:
         """The page is closed."""
         if self._thread is not None and self._thread.is_alive() and self._loop is not None and self._said is not None:
             self._loop.call_soon_threadsafe(self._said.put_nowait, None)
-            self._thread.join(10.0)
+            self._thread.join(PATIENCE_S)
         self._thread = None
