@@ -2,17 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help reproduce reproduce-full weights weights-all test test-all bench bench-gpu docs web release clean
+.PHONY: help reproduce reproduce-full weights weights-all test test-all test-pythons bench bench-gpu docs readme web release clean
 
 help:
 	@echo "make reproduce        every claim and figure at a quick size, and out/report.html (about two minutes, and the install the first time)"
 	@echo "make reproduce-full   the same at the papers' own sizes, into out-full/"
 	@echo "make test             ruff, mypy and the fast tests"
 	@echo "make test-all         every test, the slow ones too"
+	@echo "make test-pythons     the tests of the core with every Python from 3.11 on that this machine has"
 	@echo "make weights          a small trained network, into weights/ (3 MB); make weights-all: four more (360 MB)"
 	@echo "make bench            tokenflock beside its peers on this machine"
 	@echo "make bench-gpu        the GPU of this machine: its limit, our kernels, SDPA and compiled torch"
 	@echo "make docs             the documentation, in docs/_build"
+	@echo "make readme           the tables of README, from what was measured"
 	@echo "make web              the explorer's page, bundled into the package (needs Node)"
 	@echo "make release          the archive of the sources and the wheel, in dist/"
 	@echo "make clean            remove what these commands made"
@@ -58,6 +60,21 @@ test: .venv/.stamp weights/.stamp
 test-all: .venv/.stamp weights/.stamp
 	$(BIN)/pytest
 
+# What everything else stands on, with each interpreter in an environment of its own, and of the extras netCDF alone. Say
+# where interpreters are with PYTHONS="/path/to/python3.12 ...".
+CORE := tests/laws tests/contract/test_engines.py $(addprefix tests/test_,$(addsuffix .py,analysis attention clusters \
+	convergence ending input merging metastability polytope renyi spec spectrum statistics trajectory))
+PYTHONS ?= $(foreach v,3.11 3.12 3.13 3.14,$(shell command -v python$(v)))
+
+test-pythons:
+	@for python in $(PYTHONS); do \
+	  name=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])') || continue; \
+	  echo "== Python $$name"; \
+	  $$python -m venv build/pythons/$$name && \
+	  build/pythons/$$name/bin/python -m pip install --quiet '.[netcdf]' 'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' && \
+	  build/pythons/$$name/bin/python -m pytest -q -m 'not slow' $(CORE) || exit 1; \
+	done
+
 bench: .venv/.stamp-bench
 	$(BIN)/python benchmarks/run.py
 
@@ -67,6 +84,9 @@ bench-gpu: .venv/.stamp-gpu
 # The pages show the verdicts and pictures of the quick report.
 docs: .venv/.stamp-docs reproduce
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build
+
+readme: reproduce
+	$(BIN)/python docs/readme.py --keep out
 
 # The page of the explorer, from web/ into the package. Needs Node; users do not.
 web: .venv/.stamp

@@ -65,7 +65,7 @@ class Bench:
             row = worker(
                 what="solve", work=work, peer=peer, cores=cores, repeats=repeats, reference=reference, runs=runs
             )
-            if "best_s" in self.add(group, peer, row):
+            if "best_s" in self.add(group, peer, {"runs": runs, **row}):
                 best[peer] = row["best_s"]
         ours = best.pop("tokenflock")
         if best:
@@ -219,7 +219,11 @@ def main() -> None:
     target = HERE / "results" / f"{datetime.date.today():%Y-%m-%d}-cpu.json"
     target.parent.mkdir(exist_ok=True)
     command = "python benchmarks/run.py" + "".join(f" {a}" for a in sys.argv[1:])
-    target.write_text(json.dumps({"command": command, "machine": about, "rows": bench.rows}, indent=1) + "\n")
+    # What was measured before on this day and not now is kept: --only must not lose the other groups.
+    before = json.loads(target.read_text())["rows"] if target.exists() else []
+    now = {row["group"] for row in bench.rows}
+    rows = [row for row in before if row["group"] not in now] + bench.rows
+    target.write_text(json.dumps({"command": command, "machine": about, "rows": rows}, indent=1) + "\n")
     print(f"wrote {target.relative_to(HERE.parent)}")
 
 

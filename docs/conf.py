@@ -7,7 +7,10 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import entries
 from generated import fill
+
+ENTRIES = entries.shown()
 
 project = "tokenflock"
 author = "The tokenflock developers"
@@ -19,6 +22,7 @@ source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+highlight_language = "none"  # what follows a docstring's first sentence is no code
 smartquotes = False  # Q' is a transpose
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parent / "_build" / ".cells")
@@ -30,6 +34,8 @@ html_theme = "furo"
 html_title = f"tokenflock {release}"
 html_show_copyright = False
 html_show_sourcelink = False
+html_static_path = ["style.css"]
+html_css_files = ["style.css"]
 html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"
@@ -37,17 +43,29 @@ autodoc_typehints = "none"
 autodoc_preserve_defaults = True
 
 
+def _shown(words):
+    """Plain words for reStructuredText: what stands in backquotes is code, everything else shows as it is."""
+    parts = words.split("`")
+    if len(parts) % 2 == 0:
+        return re.sub(r"([\\*`|_])", r"\\\1", words)
+    told = [f"``{part}``" if k % 2 else re.sub(r"([\\*|_])", r"\\\1", part) for k, part in enumerate(parts)]
+    return "\\ ".join(told)  # an escaped blank: code may touch a letter, as in `x`s
+
+
 def _plain(app, what, name, obj, options, lines):
     """Docstrings are plain text with formulas, not reStructuredText: a first sentence, then text kept as it is."""
     if not lines:
         return
-    head = re.sub(r"([\\*`|_])", r"\\\1", lines[0])
-    rest = lines[1:]
+    head, rest = _shown(lines[0]), lines[1:]
     while rest and not rest[0].strip():
         rest.pop(0)
     lines[:] = [head, ""]
     if rest:
         lines.extend(["::", "", *("   " + line for line in rest), ""])
+    words, example = ENTRIES.get(id(obj), ([], []))
+    if words:
+        lines.extend([_shown(" ".join(words)), ""])
+        lines.extend([".. code-block:: pycon", "", *("   " + line for line in example), ""])
 
 
 def _pages(app, docname, source):
@@ -61,7 +79,9 @@ def _formula(display):
     from latex2mathml.converter import convert
 
     def visit(translator, node):
-        translator.body.append(convert(node.astext(), display=display))
+        formula = convert(node.astext(), display=display)
+        # A wide formula scrolls on a phone, the page does not.
+        translator.body.append(f'<div class="formula">{formula}</div>' if display == "block" else formula)
         raise SkipNode
 
     return visit, None

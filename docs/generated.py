@@ -7,7 +7,11 @@ which `make docs` runs first; without them a page says so. Nothing here needs Sp
 import json
 import os
 import re
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import measured
 
 ROOT = Path(__file__).parents[1]
 OUT = Path(os.environ.get("TOKENFLOCK_OUT", ROOT / "out"))
@@ -90,7 +94,7 @@ def claims():
             lines += [f"- **{word}.** {text(said)}" for word, said in parts.items() if said]
             sizes = ", ".join(f"`{size}={value!r}`" for size, value in claim.sizes.items())
             lines += [f"- **Sizes.** {sizes}", "", *picture("claims", name, f"What was measured for {name}")]
-            lines += ["```text", f"tokenflock check {name}", "```", ""]
+            lines += ["```bash", f"tokenflock check {name}", "```", ""]
     return lines
 
 
@@ -105,7 +109,7 @@ def figures():
             caption = made("figures", name).get("caption", "")
             shown = picture("figures", name, f"Figure {name}") or ["*Not drawn: run `make reproduce` first.*", ""]
             lines += [f"### {text(name)}", "", *shown, text(caption), ""]
-            lines += ["```text", f"tokenflock figure {name} --out figures", "```", ""]
+            lines += ["```bash", f"tokenflock figure {name} --out figures", "```", ""]
     return lines
 
 
@@ -138,7 +142,7 @@ def benchmarks():
     lines = []
     for stem in sorted({path.stem for path in RESULTS.iterdir() if path.is_file()}, reverse=True):
         day, _, about = stem[:10], stem[10:11], stem[11:]
-        lines += [f"## {text(about)}, {day}", ""]
+        lines += [f"### {text(about)}, {day}", ""]
         found = {suffix: RESULTS / f"{stem}{suffix}" for suffix in (".png", ".txt", ".json")}
         if found[".png"].is_file():
             lines += [f"![{text(about)}]({os.path.relpath(found['.png'], ROOT / 'docs')})", ""]
@@ -151,6 +155,16 @@ def benchmarks():
     return lines
 
 
+def summary():
+    """The picture of all rows, made anew: it takes a second."""
+    from chart import draw
+
+    path = ROOT / "docs" / "made" / "benchmarks.png"
+    path.parent.mkdir(exist_ok=True)
+    draw(path)
+    return [f"![Every row beside its best peer or its limit, and what it aims at](made/{path.name})"]
+
+
 def where(tag):
     """Every file of the package that quotes an equation."""
     folder = ROOT / "src" / "tokenflock"
@@ -158,7 +172,19 @@ def where(tag):
     return ["*Quoted in* " + ", ".join(f"`{p.relative_to(folder).as_posix()}`" for p in quoting) + "."]
 
 
-PAGES = {"claims": claims, "figures": figures, "film": film, "benchmarks": benchmarks, "where": where}
+PAGES = {
+    "claims": claims,
+    "figures": figures,
+    "film": film,
+    "benchmarks": benchmarks,
+    "summary": summary,
+    "cost": measured.cost,
+    "speed": measured.speed,
+    "gpu": measured.gpu,
+    "steps": measured.steps,
+    "accuracy": measured.accuracy,
+    "where": where,
+}
 
 
 def fill(source):

@@ -222,7 +222,7 @@ def test_a_full_disk_still_tells_the_verdicts(tmp_path, monkeypatch):
     def full(path, text):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tokenflock.cli.place.write", full)
+    monkeypatch.setattr("tokenflock.cli.check.write_text", full)
     result = check("toy/sound", "--json", tmp_path / "claims.json")
     assert result.exit_code == 1
     assert rows(result)["toy/sound"].split()[1] == "holds"

@@ -191,15 +191,15 @@ def test_again_may_write_what_it_repeated(tmp_path):
         ("--d 2 --T 1", "--tokens is missing. For example: tokenflock simulate --n 200 --d 2 --beta 64 --T 150"),
         ("--n 5 --T 1", "--dim is missing."),
         ("--n 5 --d 2", "--t-end is missing."),
-        ("--n 0 --d 2 --T 1", "n_tokens = 0 cannot be used. Allowed: an integer >= 1."),
-        ("--n five --d 2 --T 1", "n_tokens = 'five' cannot be used. Allowed: an integer >= 1."),
-        ("--n 5 --d 2 --T 1 --beta high", "[model] beta = 'high' cannot be used. Allowed: a number."),
-        ("--n 5 --d 2 --T 1 --beta nan", "beta = nan cannot be used. Allowed: a finite number, or inf for hardmax."),
-        ("--n 5 --d 2 --T 1 --runs 0", "runs = 0 cannot be used."),
+        ("--n 0 --d 2 --T 1", "--tokens = 0 cannot be used. Allowed: an integer >= 1."),
+        ("--n five --d 2 --T 1", "--tokens = 'five' cannot be used. Allowed: an integer >= 1."),
+        ("--n 5 --d 2 --T 1 --beta high", "--beta = 'high' cannot be used. Allowed: a number."),
+        ("--n 5 --d 2 --T 1 --beta nan", "--beta = nan cannot be used. Allowed: a finite number, or inf for hardmax."),
+        ("--n 5 --d 2 --T 1 --runs 0", "--runs = 0 cannot be used."),
         ("--n 5 --d 2 --T 1 --scheme huen", "unknown scheme 'huen'. Did you mean 'heun'?"),
         ("--n 5 --d 2 --T 1 --engine gpo", "unknown engine 'gpo'."),
         ("--n 5 --d 2 --T 1 --dtype half", "unknown dtype 'half'."),
-        ("--n 5 --d 2 --T 1 --scheme rk4", "dt = None cannot be used. Allowed: a step size > 0 for scheme='rk4'."),
+        ("--n 5 --d 2 --T 1 --scheme rk4", "--dt = None cannot be used. Allowed: a step size > 0 for scheme='rk4'."),
         ("--n 5 --d 2 --T 1 --scheme tsit5 --dt 1", "scheme='tsit5' and dt cannot be combined."),
         ("--n 5 --d 2 --T 1 --value diag:1,2,3", "value.shape = (3, 3) cannot be used. Allowed: (2, 2)."),
         ("--n 5 --d 2 --T 1 --start cube", "off the sphere' cannot be used. Allowed: unit vectors"),
@@ -542,7 +542,7 @@ def test_figure_refuses_what_it_cannot_do(tmp_path):
     assert "unknown figure 'casual/2'. Did you mean 'causal/2'?" in refused("figure", "casual/2", "--out", tmp_path)
     assert "which figures? Give names or --all, not both." in refused("figure", "--out", tmp_path)
     assert "which figures?" in refused("figure", "causal/2", "--all", "--out", tmp_path)
-    assert "--out = None cannot be used. Allowed: a folder." in refused("figure", "--all")
+    assert "--out is missing. Say where to write: --out figures" in refused("figure", "--all")
     (tmp_path / "file").write_text("")
     said = refused("figure", "--all", "--out", tmp_path / "file" / "deeper")
     assert f"'{tmp_path / 'file'}' is not a folder that can be written to." in said
@@ -641,4 +641,4 @@ def test_reproduce_goes_on_in_its_own_folder_only(tmp_path, monkeypatch):
     result = tokenflock("reproduce", "--out", out, "--overwrite")
     assert result.exit_code == 1
     assert "error: failed: causal/theorem-4.1. The report says how." in result.stderr
-    assert "--out = None cannot be used." in refused("reproduce")
+    assert "--out is missing." in refused("reproduce")

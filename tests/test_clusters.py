@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tokenflock as flock
@@ -54,6 +54,7 @@ def test_labels_are_connected_components(dim, radius):
 
 
 @settings(max_examples=100, deadline=None)
+@example(steps=[0, -3, 1], radius=np.pi / 2, turn=1.0)  # the last two are at one place, and only one of them is near
 @given(
     steps=st.lists(st.integers(-30, 30), min_size=1, max_size=20),
     radius=st.sampled_from([0.1, 0.5, np.pi / 4, np.pi / 2]),

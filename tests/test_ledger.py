@@ -100,7 +100,7 @@ def test_a_failed_trial_is_repeated_by_its_name():
 
 
 def test_trials_run_over_the_threads_and_in_order(monkeypatch):
-    monkeypatch.setattr(ledger, "threads", lambda: 4)
+    monkeypatch.setattr("tokenflock.runner.threads", lambda: 4)
     gate = threading.Barrier(4, timeout=20)
 
     @claim("toy/wait", kind="theorem", sizes={"trials": 4}, quick={}, **WORDS)
@@ -112,7 +112,7 @@ def test_trials_run_over_the_threads_and_in_order(monkeypatch):
         check.each("one", one, 1.0)
 
     together = run(wait).findings[0].values
-    monkeypatch.setattr(ledger, "threads", lambda: 1)
+    monkeypatch.setattr("tokenflock.runner.threads", lambda: 1)
     gate = threading.Barrier(1)
     assert run(wait).findings[0].values == together
 

@@ -107,7 +107,7 @@ def test_bad_input_is_one_sentence(folders, tmp_path):
     (tmp_path / "empty").mkdir()
     out = ("--out", tmp_path / "out", "--quick")
     cases = {
-        "--out = None cannot be used": (folders / "albert",),
+        "--out is missing": (folders / "albert",),
         "--text and --ids cannot be combined": (folders / "albert", "--text", "a", "--ids", "b", *out),
         "--layers = '0;1' cannot be used. Allowed: numbers of layers": (folders / "albert", "--layers", "0;1", *out),
         "layers = [7] cannot be used. Allowed: some of 0 to 1": (folders / "gpt2", "--layers", "7", *out),

@@ -190,7 +190,7 @@ def test_every_result_is_on_the_page_of_benchmarks():
     stems = {p.stem for p in (ROOT / "benchmarks" / "results").iterdir() if p.is_file()}
     assert stems
     assert all(f", {stem[:10]}\n" in page for stem in stems)
-    assert page.count("\n## ") == len(stems)
+    assert page.count("\n### ") == len(stems)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from contextvars import ContextVar
+
+#: Whether half a run is of no use, as to a claim: Ctrl-C then ends `simulate` instead of giving what there is.
+WHOLE_RUNS: ContextVar[bool] = ContextVar("WHOLE_RUNS", default=False)
+MOST_NAMED = 20  # names that an error lists beside the one it takes to be meant: more are a wall of words
 
 
 class TokenflockError(Exception):
@@ -36,6 +41,8 @@ def unknown(kind: str, given: object, known: Iterable[str]) -> SpecError:
     """A name that is not in a list: suggest the nearest."""
     names = list(known)
     near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
+    if near and len(names) > MOST_NAMED:
+        return SpecError(f"unknown {kind} {given!r}. Did you mean {near[0]!r}? It is one of {len(names)}.")
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return SpecError(f"unknown {kind} {given!r}.{hint} Known: {', '.join(names)}.")
 

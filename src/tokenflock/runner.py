@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Batch, Engine, Outcome, Stepper, Task
 from tokenflock.engine.machine import threads
+from tokenflock.errors import WHOLE_RUNS
 from tokenflock.geometry import Array
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
@@ -149,6 +150,8 @@ class Runner:
                 side_by_side(lambda r: self._one(records[r], starts[r], r, False), runs, self.stop)
         except KeyboardInterrupt:
             self.stop[0] = 1
+            if WHOLE_RUNS.get():
+                raise
             for record in records:
                 self._fill_missing(record)
         finally:

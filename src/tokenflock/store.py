@@ -112,7 +112,7 @@ def read(path: Path) -> xr.Dataset:
     import xarray as xr
 
     if not path.exists():
-        raise FileError(f"{str(path)!r} does not exist.")
+        raise FileError(f"{str(path)!r} does not exist. Give a .zarr or .nc that flock.save or simulate --out wrote.")
     if path.is_dir():
         _check_files(path)
         run = xr.open_zarr(path, consolidated=False, chunks=None)

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 from tokenflock.model import Model
 from tokenflock.sweeps import depot
@@ -12,9 +13,38 @@ from tokenflock.sweeps.shards import cut
 FAST = {"t_end": 1.0, "times": [1.0], "engine": "reference", "scheme": "rk4", "dt": 0.5}
 
 
+class Gate:
+    """How many shards of a store may be done: the others wait, however fast or slow this machine is.
+
+    Runs that are under way pass together: a few more than allowed may be done, no more than there are workers.
+    """
+
+    NAME = "TOKENFLOCK_TEST_GATE"
+
+    def __init__(self, store, monkeypatch):
+        self._permits = Path(f"{store}.permits")
+        self._permits.mkdir()
+        monkeypatch.setenv(self.NAME, f"{store}/checksum/c{os.pathsep}{self._permits}")
+
+    def allow(self, shards):
+        """So many in all, from now on."""
+        for k in range(len(os.listdir(self._permits)), shards):
+            (self._permits / str(k)).touch()
+
+
+def pass_the_gate():
+    """Wait until one more shard may be done."""
+    if gate := os.environ.get(Gate.NAME):
+        done, permits = map(Path, gate.split(os.pathsep))
+        while sum(path.name.isdigit() for path in done.glob("*")) >= len(os.listdir(permits)):
+            time.sleep(0.01)
+
+
 def slow(run):
     """A number that takes its time: so that what is killed is killed in the middle."""
-    time.sleep(0.02)
+    if run.steps:  # plans try their reducers on runs without steps
+        time.sleep(0.02)
+        pass_the_gate()
     return float(run.final.sum())
 
 
@@ -37,18 +67,39 @@ def moody(run):
 
 
 def hangs(run):
-    """One point of the grid waits for ever, where an alarm wakes it."""
+    """One point of the grid waits for ever, where an alarm wakes it.
+
+    The alarm that is set is brought forward: so the limit can be far beyond what any other run takes.
+    """
     if unlucky(run) and run.steps:
+        if not signal.getitimer(signal.ITIMER_REAL)[0]:
+            raise RuntimeError("no alarm is set")
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
         time.sleep(600)
     return 1.0
 
 
 def is_deaf(run):
-    """The same, where no alarm is heard."""
+    """The same, where no alarm is heard. It leaves its process number where it is told to."""
     if unlucky(run) and run.steps:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        Path(os.environ["TOKENFLOCK_TEST_DEAF"]).write_text(str(os.getpid()))
         time.sleep(600)
     return 1.0
+
+
+class Clock:
+    """The clock of this machine, but while the deaf run is there it is far ahead."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def monotonic(self):
+        try:
+            os.kill(int(self._file.read_text()), 0)
+        except (OSError, ValueError):  # not yet, or no longer
+            return time.monotonic()
+        return time.monotonic() + 1e6
 
 
 def crashes(run):

@@ -1,56 +1,65 @@
 """Sweeps on Dask: the same bits, and nothing lost when workers or the scheduler are killed."""
 
 import importlib.util
+import json
 import os
+import random
 import signal
+import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from small_sweeps import crashes, hangs, raises, slow, small_plan, small_store
+from small_sweeps import Gate, crashes, hangs, raises, slow, small_plan, small_store
 
 from tokenflock.errors import EngineError, FileError, MissingExtra
-from tokenflock.sweeps import cluster, hand, open_store, shards, sweep
+from tokenflock.sweeps import cluster, local, open_store, shards, sweep
 
 needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="no distributed here")
 pytestmark = needs_dask
 
 
 @contextmanager
-def command(*words, wait_for=None):
-    """A Dask process, up to the moment when its file is there."""
+def command(*words):
+    """A Dask process."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
         [sys.executable, "-m", *map(str, words)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        until = time.monotonic() + 60
-        while wait_for is not None and not wait_for.exists() and time.monotonic() < until:
-            time.sleep(0.05)
         yield process
     finally:
         process.kill()
         process.wait()
 
 
-@contextmanager
-def dask(folder, workers=2):
-    """A scheduler with workers: its address, its process and theirs. Nothing restarts the workers."""
-    import json
+def address_in(file, scheduler):
+    """What a scheduler writes into its file when it listens; the file is there before its content."""
+    while scheduler.poll() is None:
+        try:
+            return json.loads(file.read_text())["address"]
+        except (OSError, ValueError):
+            time.sleep(0.05)
+    raise RuntimeError("the scheduler has ended")
 
+
+@contextmanager
+def dask(folder, nanny=False):
+    """A scheduler with two workers: its address, its process and theirs. A nanny restarts its worker."""
     file = folder / "scheduler.json"
-    file.unlink(missing_ok=True)
     words = ("distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", "--scheduler-file", file)
-    with command(*words, wait_for=file) as scheduler:
-        address = json.loads(file.read_text())["address"]
-        words = ("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny")
-        words += ("--local-directory", folder)
+    with command(*words) as scheduler:
+        address = address_in(file, scheduler)
+        words = ("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard")
+        words += ("--nanny" if nanny else "--no-nanny", "--local-directory", folder)
         with command(*words) as first, command(*words) as second:
-            yield address, scheduler, [first, second][:workers]
+            yield address, scheduler, [first, second]
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +72,47 @@ def test_a_local_cluster_makes_the_same_bits_and_records_what_fails():
     kept = sweep(plan, cluster="local", workers=2, runs_a_shard=3)
     assert kept.identical(sweep(plan, workers=0))
     assert (kept["outcome"] == shards.OUTCOMES.index("raised")).sum() == 4
+    assert cluster._hands._kept == {}, "nobody is left behind"
 
 
-def test_workers_and_the_scheduler_may_be_killed(tmp_path, undisturbed):
+def test_a_local_cluster_takes_no_port_that_another_may_have():
+    """With one that listens where Dask would, and with another cluster beside it."""
+    with socket.socket() as taken:
+        try:
+            taken.bind(("", 8787))
+            taken.listen()
+        except OSError:
+            pass  # somebody has it: as good
+        with cluster._client("local", 1), cluster._client("local", 1) as second:
+            listening = [s.getsockname() for s in second.cluster.scheduler.http_server._sockets.values()]
+    assert {host for host, _ in listening} == {"127.0.0.1"}
+    assert 8787 not in {port for _, port in listening}
+
+
+def test_ctrl_c_on_a_local_cluster_ends_its_processes(tmp_path, undisturbed, monkeypatch):
     plan, store = small_plan(slow=slow), tmp_path / "s.zarr"
     small_store(store, plan, runs=1)
+    gate, started = Gate(store, monkeypatch), []
+    gate.allow(6)
+
+    def press(fraction):
+        started.extend(hand for _, hand in [*cluster._hands._kept.values()])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(plan, store=store, cluster="local", workers=2, progress=press)
+    assert started
+    assert all(hand._process.returncode is not None for hand in started)
+    assert cluster._hands._kept == {}
+    gate.allow(24)
+    assert sweep(plan, store=store, cluster="local", workers=1).identical(undisturbed)
+
+
+def test_workers_and_the_scheduler_may_be_killed(tmp_path, undisturbed, monkeypatch):
+    monkeypatch.setattr(cluster, "ANSWER_S", 600)
+    plan, store = small_plan(slow=slow), tmp_path / "s.zarr"
+    small_store(store, plan, runs=1)
+    Gate(store, monkeypatch).allow(16)
     told = []
     with dask(tmp_path) as (address, scheduler, workers):
 
@@ -80,6 +125,7 @@ def test_workers_and_the_scheduler_may_be_killed(tmp_path, undisturbed):
 
         with pytest.raises(EngineError, match=r"scheduler at .* is gone.* are left: start a scheduler and give"):
             sweep(plan, store=store, cluster=address, progress=disturb)
+    monkeypatch.delenv(Gate.NAME)
     depot = open_store(store)
     done = len(depot.grid) - len(depot.pending())
     assert 14 <= len(told) <= done < len(depot.grid)
@@ -88,49 +134,74 @@ def test_workers_and_the_scheduler_may_be_killed(tmp_path, undisturbed):
     assert [path.name for path in tmp_path.glob(".*job*")] == []
 
 
-def _read(path):
-    """What is in a file of /proc, nothing if its process has ended."""
-    try:
-        return Path(path).read_bytes()
-    except OSError:
-        return b""
+def assassin(victims, kills, gate, total, dice, ended):
+    """Kill one of victims() at random moments; after every kill a few more shards may be done. How many were killed."""
+    killed = 0
+    while killed < kills and not ended.wait(dice.uniform(0.0, 0.5)):
+        if found := victims():
+            os.kill(dice.choice(found), signal.SIGKILL)
+            killed += 1
+            gate.allow(killed * total // (kills + 1))
+    gate.allow(total)
+    return killed
+
+
+def killed_at_work(plan, store, monkeypatch, victims, kills, **means):
+    """A sweep whose workers are killed while it is computed."""
+    monkeypatch.setattr(cluster, "DEATHS", 10 * kills)  # the runs are not to blame,
+    monkeypatch.setattr(local, "KILLED", 10 * kills)  # nor is the machine
+    total, ended = len(small_store(store, plan, runs=1).grid), threading.Event()
+    gate = Gate(store, monkeypatch)
+    with ThreadPoolExecutor(1) as pool:
+        killed = pool.submit(assassin, victims, kills, gate, total, random.Random(5), ended)
+        try:
+            kept = sweep(plan, store=store, **means)
+        finally:
+            ended.set()
+    assert killed.result() == kills
+    return kept
+
+
+def test_processes_of_a_local_cluster_may_be_killed(tmp_path, undisturbed, monkeypatch):
+    def victims():
+        return [hand.pid for _, hand in [*cluster._hands._kept.values()] if hand._process.poll() is None]
+
+    plan, store = small_plan(slow=slow), tmp_path / "s.zarr"
+    kept = killed_at_work(plan, store, monkeypatch, victims, 6, cluster="local", workers=2)
+    assert kept.identical(undisturbed)
+
+
+def children(pid):
+    """The processes that a process has started, and their command lines."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            for child in (task / "children").read_text().split():
+                found[int(child)] = Path(f"/proc/{child}/cmdline").read_text()
+        except OSError:  # it has ended
+            continue
+    return found
 
 
 @pytest.mark.slow
-def test_many_dask_workers_are_killed(tmp_path, undisturbed):
-    """A local cluster brings its workers back: kill them as they come."""
-    import random
-    import threading
+def test_many_dask_workers_are_killed(tmp_path, undisturbed, monkeypatch):
+    """Nannies bring workers back: kill them as they come, but not before they work; a nanny may give that up."""
+    monkeypatch.setattr(cluster, "ANSWER_S", 600)
+    plan, store = small_plan(slow=slow), tmp_path / "s.zarr"
+    with dask(tmp_path, nanny=True) as (address, _, nannies):
 
-    dice, begun, ended, killed = random.Random(5), threading.Event(), threading.Event(), []
+        def victims():
+            own = [pid for nanny in nannies for pid, words in children(nanny.pid).items() if "spawn_main" in words]
+            return [pid for pid in own if any("sweeps.worker" in words for words in children(pid).values())]
 
-    def assassin():
-        begun.wait(60)
-        while not ended.wait(dice.uniform(0.2, 1.5)) and len(killed) < 20:
-            children = [pid for task in Path("/proc/self/task").iterdir() for pid in _read(task / "children").split()]
-            spawned = [pid.decode() for pid in children if b"spawn_main" in _read(f"/proc/{pid.decode()}/cmdline")]
-            if spawned:
-                killed.append(int(dice.choice(spawned)))
-                os.kill(killed[-1], signal.SIGKILL)
-
-    thread = threading.Thread(target=assassin)
-    thread.start()
-    try:
-        means = {"cluster": "local", "workers": 2, "runs_a_shard": 1, "progress": lambda fraction: begun.set()}
-        kept = sweep(small_plan(slow=slow), store=tmp_path / "s.zarr", **means)
-    finally:
-        begun.set()
-        ended.set()
-        thread.join()
-    assert killed
+        kept = killed_at_work(plan, store, monkeypatch, victims, 8, cluster=address)
     assert kept.identical(undisturbed)
 
 
 def test_runs_that_hang_or_crash_on_a_cluster_are_recorded(tmp_path, monkeypatch):
     """What a Dask worker does with them, in this process."""
     monkeypatch.setattr(cluster, "DEATHS", 2)
-    monkeypatch.setattr(hand, "GRACE_S", 0.5)
-    for bad, timeout, outcome in ((crashes, None, "lost"), (hangs, 2.0, "overtime")):
+    for bad, timeout, outcome in ((crashes, None, "lost"), (hangs, 600.0, "overtime")):
         plan = small_plan(replicates=1, bad=bad)
         depot = small_store(tmp_path / f"{outcome}.zarr", plan, runs=2)
         job = tmp_path / f"{outcome}.job"
@@ -140,8 +211,7 @@ def test_runs_that_hang_or_crash_on_a_cluster_are_recorded(tmp_path, monkeypatch
         kept = depot.load()
         assert kept.sel(beta=4.0, n_tokens=5)["outcome"].values.tolist() == [shards.OUTCOMES.index(outcome)]
         assert (kept["outcome"] == 0).sum() == 5
-    cluster._hands.hand.end()
-    cluster._hands.hand = None
+        cluster._hands.forget(str(job))
 
 
 def test_a_worker_that_does_not_see_the_store_says_so(tmp_path):
@@ -165,6 +235,8 @@ def test_what_is_not_installed_is_named(monkeypatch):
         monkeypatch.undo()
 
 
+needs_jobqueue = pytest.mark.skipif(importlib.util.find_spec("dask_jobqueue") is None, reason="no dask-jobqueue here")
+
 # It copies the script, as Slurm does: whoever submitted it deletes it at once.
 SBATCH = """#!/bin/bash
 cp "$1" {folder}/job-$$
@@ -172,16 +244,42 @@ setsid nohup bash {folder}/job-$$ > {folder}/out-$$ 2>&1 &
 echo "Submitted batch job $!"
 echo $! >> {folder}/jobs
 """
+SCANCEL = '#!/bin/bash\nkill -9 -- "-$1" 2>/dev/null; true\n'
+
+
+def put_commands(folder, monkeypatch, **texts):
+    """Shell scripts in the place of commands."""
+    for name, text in texts.items():
+        (folder / name).write_text(text.replace("{folder}", str(folder)))
+        (folder / name).chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+@needs_jobqueue
+def test_the_job_script_of_slurm_is_sound(tmp_path, monkeypatch):
+    """No Slurm is here: what it would be given is looked at."""
+    put_commands(tmp_path, monkeypatch, sbatch="#!/bin/bash\necho Submitted batch job 7\n", scancel="#!/bin/bash\n")
+    monkeypatch.setenv("TOKENFLOCK_TEST_TOKEN", "of-nobody's-business")
+    with cluster._slurm(3) as made:
+        script, (least, most) = made.job_script(), (made._adaptive.minimum, made._adaptive.maximum)
+    assert (least, most) == (1, 3)  # adaptive: lost jobs come back
+    (tmp_path / "job").write_text(script)
+    subprocess.run(["bash", "-n", tmp_path / "job"], check=True)
+    first, *_, last = script.split("\n\n", 2)
+    assert first.startswith("#!")
+    assert {"#SBATCH -n 1", "#SBATCH --cpus-per-task=1"} <= set(script.splitlines())
+    words = last.split()
+    assert words[:3] == [sys.executable, "-m", "distributed.cli.dask_worker"]
+    assert words[words.index("--nthreads") + 1] == "1"
+    assert "--death-timeout" in words  # a job whose scheduler is gone ends
+    assert "business" not in script
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("dask_jobqueue") is None, reason="no dask-jobqueue here")
+@needs_jobqueue
 def test_jobs_of_slurm_make_the_same_bits(tmp_path, undisturbed, monkeypatch):
     """A Slurm of two shell scripts: jobs are processes of this machine."""
-    for name, text in (("sbatch", SBATCH), ("scancel", '#!/bin/bash\nkill -9 -- "-$1" 2>/dev/null; true\n')):
-        (tmp_path / name).write_text(text.format(folder=tmp_path) if name == "sbatch" else text)
-        (tmp_path / name).chmod(stat.S_IRWXU)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    put_commands(tmp_path, monkeypatch, sbatch=SBATCH, scancel=SCANCEL)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.chdir(tmp_path)
     try:

@@ -287,6 +287,7 @@ def test_what_dead_processes_left_is_swept_and_what_live_ones_write_is_not(copy,
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (time.time() - 3600,) * 2)
+    os.utime(new, (time.time() + 3600,) * 2)  # however long this test takes
     copy.forget([0])
     assert sweep(whole[1], store=copy.path, workers=0).identical(whole[2])
     assert not old.exists()
@@ -309,6 +310,40 @@ def test_a_shard_is_done_only_when_all_of_it_is_written(copy, monkeypatch):
     copy.write(0, arrays)
     assert copy.is_done(0)
     assert copy.verify() == []
+
+
+@pytest.mark.parametrize("lasting", [True, False])
+def test_data_are_on_the_disk_before_the_checksum_and_it_before_the_end(copy, monkeypatch, lasting):
+    """A power failure: what was not forced to the disk by then may be lost."""
+    copy.forget([0])
+    copy.lasting, forced, sync = lasting, [], os.fsync
+
+    def noted(handle):
+        forced.append((os.readlink(f"/proc/self/fd/{handle}"), copy.is_done(0)))
+        sync(handle)
+
+    arrays = {name: copy.load()[name].values[copy.grid.slices(0)] for name in copy.names}
+    arrays["outcome"][...] = 0
+    monkeypatch.setattr(os, "fsync", noted)
+    copy.write(0, arrays)
+    before = {path for path, done in forced if not done}
+    after = {path for path, done in forced if done}
+    data = {path for path in copy.files(0) if os.path.exists(path)}
+    if not lasting:
+        assert not forced
+    else:
+        assert data
+        assert data <= before
+        assert {folder for path in data for folder in map(str, Path(path).parents[:4])} <= before, "names too"
+        assert {f"{copy.path}/checksum/c/0", f"{copy.path}/checksum/c"} <= after
+
+
+def test_a_sweep_that_is_thrown_away_does_not_wait_for_the_disk(monkeypatch, whole):
+    forced = []
+    monkeypatch.setattr(depot, "force", lambda files, root: forced.extend(map(str, files)))
+    sweep(whole[1], workers=0)
+    assert forced
+    assert not any("/c/" in path and "checksum" in path for path in forced), "only its making"
 
 
 def test_who_comes_second_takes_the_store_that_is_there(tmp_path):

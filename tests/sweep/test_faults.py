@@ -1,7 +1,9 @@
 """Faults, for real: processes are killed in the middle, disks are full, runs raise, hang and crash. Nothing is lost."""
 
+import importlib.util
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -10,14 +12,17 @@ import uuid
 from pathlib import Path
 
 import pytest
-from small_sweeps import crashes, hangs, is_deaf, raises, slow, small_plan, small_store
+from small_sweeps import FAST, Clock, Gate, crashes, hangs, is_deaf, raises, slow, small_plan, small_store
 
 import tokenflock as flock
 from tokenflock.errors import EngineError, FileError, MissingExtra
-from tokenflock.sweeps import hand, local, open_store, shards, sweep, worker
+from tokenflock.sweeps import hand, local, open_store, shards, slate, sweep, worker
 from tokenflock.sweeps.depot import Depot
+from tokenflock.sweeps.plan import Plan
 
+needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="no distributed here")
 VICTIM = Path(__file__).with_name("victim.py")
+LONG_S = 600  # no wait that is in order takes so long on any machine
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +50,9 @@ def marked(mark):
     return found
 
 
-def gone(mark, within=10.0):
+def gone(mark):
     """Whether all of them end by themselves."""
-    until = time.monotonic() + within
+    until = time.monotonic() + LONG_S
     while marked(mark) and time.monotonic() < until:
         time.sleep(0.05)
     return not marked(mark)
@@ -56,9 +61,11 @@ def gone(mark, within=10.0):
 # Killed
 
 
-def kill_workers(store, kills, dice):
-    """Compute a sweep with two workers while somebody kills them at random moments; how many were killed."""
-    plan = small_plan(slow=slow)
+def kill_workers(store, kills, dice, monkeypatch):
+    """Compute a sweep with two workers while somebody kills them at random moments, a few for every shard."""
+    monkeypatch.setattr(local, "DEATHS", 10 * kills)  # the runs are not to blame,
+    monkeypatch.setattr(local, "KILLED", 10 * kills)  # nor is the machine
+    plan, gate = small_plan(slow=slow), Gate(store, monkeypatch)
     depot = small_store(store, plan, runs=2)
     crew, told, killed, ended = local.Crew(plan, depot, 2, None), [], [], threading.Event()
 
@@ -67,8 +74,10 @@ def kill_workers(store, kills, dice):
             hands = [*crew._hands]
             if hands:
                 hand = dice.choice(hands)
-                hand._process.kill()  # nothing, if it has ended
+                hand.kill()  # nothing, if it has ended
                 killed.append(hand.pid)
+                gate.allow(len(killed) * len(depot.grid) // (kills + 1))
+        gate.allow(len(depot.grid))
 
     thread = threading.Thread(target=assassin)
     thread.start()
@@ -78,12 +87,11 @@ def kill_workers(store, kills, dice):
         ended.set()
         thread.join()
     assert sorted(told) == list(range(len(depot.grid)))  # each once: nothing lost, nothing twice
-    return len(killed)
+    assert len(killed) == kills
 
 
-def test_workers_may_be_killed_at_any_moment(tmp_path, undisturbed):
-    killed = kill_workers(tmp_path / "s.zarr", 12, random.Random(1))
-    assert killed >= 3
+def test_workers_may_be_killed_at_any_moment(tmp_path, undisturbed, monkeypatch):
+    kill_workers(tmp_path / "s.zarr", 6, random.Random(1), monkeypatch)
     assert open_store(tmp_path / "s.zarr").load().identical(undisturbed)
 
 
@@ -113,8 +121,8 @@ def test_the_main_process_may_be_killed_at_any_moment(tmp_path, undisturbed, wor
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trial", range(5))
-def test_many_workers_are_killed(tmp_path, undisturbed, trial):
-    kill_workers(tmp_path / "s.zarr", 30, random.Random(trial))
+def test_many_workers_are_killed(tmp_path, undisturbed, trial, monkeypatch):
+    kill_workers(tmp_path / "s.zarr", 30, random.Random(trial), monkeypatch)
     assert open_store(tmp_path / "s.zarr").load().identical(undisturbed)
 
 
@@ -131,7 +139,7 @@ def test_two_processes_on_one_store_do_not_disturb_each_other(tmp_path, undistur
     both = [start_victim(store, 0) for _ in range(2)]
     told = []
     for process in both:
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=LONG_S)
         assert process.returncode == 0, err
         told.append(out.split())
     depot = Depot(store)
@@ -155,7 +163,7 @@ def test_functions_of_a_script_reach_the_workers(tmp_path):
         "             record={'mine': mine}, engine='reference', scheme='rk4', dt=0.5, workers=1, runs_a_shard=1)\n"
         "print(kept['mine'].values.ravel().tolist())\n"  # no __main__ guard
     )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=LONG_S, check=False)
     assert done.stdout.strip() == "[12.0, 12.0]", done.stderr
 
 
@@ -186,15 +194,24 @@ def test_a_run_that_raises_is_recorded_and_the_rest_goes_on(workers):
 
 
 def test_a_run_that_hangs_is_recorded_and_the_rest_goes_on():
-    kept = sweep(small_plan(replicates=1, bad=hangs), workers=0, timeout=1.0, runs_a_shard=100)
-    check_one_bad_point(kept, "overtime", "timeout of 1 s")
+    kept = sweep(small_plan(replicates=1, bad=hangs), workers=0, timeout=LONG_S, runs_a_shard=100)
+    check_one_bad_point(kept, "overtime", f"timeout of {LONG_S} s")
 
 
-def test_a_run_that_hears_no_alarm_is_killed_and_recorded(monkeypatch):
-    monkeypatch.setattr(hand, "GRACE_S", 0.3)
-    kept = sweep(small_plan(replicates=1, bad=is_deaf), workers=1, timeout=1.0, runs_a_shard=2)
+def test_the_alarm_rings_at_its_time_and_not_before():
+    with pytest.raises(shards.Overtime), worker.alarm(0.05):
+        time.sleep(LONG_S)
+    with worker.alarm(LONG_S):
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= LONG_S
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_a_run_that_hears_no_alarm_is_killed_and_recorded(monkeypatch, tmp_path):
+    monkeypatch.setenv("TOKENFLOCK_TEST_DEAF", str(tmp_path / "deaf"))
+    monkeypatch.setattr(hand, "time", Clock(tmp_path / "deaf"))
+    kept = sweep(small_plan(replicates=1, bad=is_deaf), workers=1, timeout=LONG_S, runs_a_shard=2)
     failed = kept.sel(beta=4.0, n_tokens=5)
-    assert failed["reason"].values.tolist() == ["It hung beyond the timeout of 1 s."]
+    assert failed["reason"].values.tolist() == [f"It hung beyond the timeout of {LONG_S} s."]
     assert (kept["outcome"] == 0).sum() == 5
 
 
@@ -234,11 +251,11 @@ def test_a_time_limit_from_another_thread_is_kept():
     """No alarm rings there: a worker is taken, although none was asked for."""
     kept = []
     plan = small_plan(replicates=1, bad=hangs)
-    limited = lambda: kept.append(sweep(plan, workers=0, timeout=1.5, runs_a_shard=100))  # noqa: E731
+    limited = lambda: kept.append(sweep(plan, workers=0, timeout=LONG_S, runs_a_shard=100))  # noqa: E731
     thread = threading.Thread(target=limited)
     thread.start()
     thread.join()
-    check_one_bad_point(kept[0], "overtime", "timeout of 1.5 s")
+    check_one_bad_point(kept[0], "overtime", f"timeout of {LONG_S} s")
 
 
 # Disks
@@ -250,7 +267,7 @@ def test_a_full_disk_stops_the_sweep_and_loses_nothing(tmp_path, undisturbed):
     for shard in range(2):  # done before the disk was full
         Depot(store).write(shard, shards.compute(small_plan(slow=slow), Depot(store).grid, shard))
     process = start_victim(store, 1, 16)  # no file can be larger than this
-    _, err = process.communicate(timeout=100)
+    _, err = process.communicate(timeout=LONG_S)
     assert process.returncode == 1
     assert "cannot be written to: File too large. Everything that was reported done is safe" in err
     depot = Depot(store)
@@ -283,6 +300,20 @@ def test_workers_that_cannot_begin_are_told(tmp_path, monkeypatch):
     crew._job = crew._job[: worker.HEADER.size] + b"x" * 100_000  # nonsense: every worker dies of it
     with pytest.raises(EngineError, match=r"workers die before they begin \(exit code 1\)"):
         crew.work(depot.pending(), lambda shard: None)
+
+
+def deadly(beta):
+    """A model that no worker survives; a plan may try it."""
+    if Path(sys.argv[0]).name == "worker.py":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return flock.Model(dim=2, beta=beta)
+
+
+@pytest.mark.parametrize("means", [{}, pytest.param({"cluster": "local"}, marks=needs_dask)], ids=["here", "dask"])
+def test_workers_that_die_outside_of_runs_are_told(means):
+    plan = Plan(deadly, {"beta": [1.0, 4.0]}, start={"n_tokens": 3}, simulate=FAST)
+    with pytest.raises(EngineError, match=r"5 workers died in shard \d outside of its runs \(signal SIGKILL\)"):
+        sweep(plan, workers=1, runs_a_shard=1, **means)
 
 
 def test_a_worker_that_does_not_find_the_store_says_so(tmp_path):
@@ -319,3 +350,20 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, undisturbed):
         part = sweep(plan, workers=0, runs_a_shard=1, progress=press)
     assert 0 < part.attrs["runs_done"] < 24
     assert sweep(plan, store=tmp_path / "s.zarr", workers=0).identical(undisturbed)
+
+
+def test_a_slate_is_shared_and_says_which_run_since_when():
+    with slate.blank() as file:
+        mine, yours = slate.Slate(file.fileno()), slate.Slate(file.fileno())
+    assert yours.read() == (None, 0.0)
+    before = time.monotonic()
+    mine.begin(0)
+    run, since = yours.read()
+    assert run == 0
+    assert before <= since <= time.monotonic()
+    mine.still()
+    assert yours.read()[1] >= since
+    mine.clear()
+    assert yours.read()[0] is None
+    mine.close()
+    yours.close()

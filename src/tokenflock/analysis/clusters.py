@@ -134,7 +134,25 @@ def _gaps(y: Array, radius: float) -> tuple[NDArray[np.intp], NDArray[np.bool_]]
         *run, place = close
         here, there = order[close], order[(*run, (place + 1) % order.shape[-1])]
         wide[close] = distance(y[(*run, here)], y[(*run, there)]) > radius
+        for *r, k in zip(*(side[wide[close]] for side in close), strict=True):
+            # Tokens at the same place to rounding: the nearest pair across the gap need not be the neighbours.
+            wide[(*r, k)] = _shortest(y[tuple(r)][order[tuple(r)]], int(k)) > radius
     return order, wide
+
+
+def _shortest(around: Array, k: int) -> float:
+    """The least distance over the gap after token k of those in order around the circle, and of those beside it."""
+
+    def beside(first: int, step: int) -> Array:
+        last = first
+        while abs(last - first) < len(around) - 1:
+            following = around[(last + step) % len(around)]
+            if distance(following, around[first % len(around)]) > ANGLE_SLACK:
+                break
+            last += step
+        return np.unique(around[np.arange(first, last + step, step) % len(around)], axis=0)
+
+    return float(distance(beside(k, -1)[:, None], beside(k + 1, 1)[None]).min())
 
 
 def _between_gaps(y: Array, radius: float) -> NDArray[np.intp]:

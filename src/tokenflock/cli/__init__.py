@@ -28,16 +28,21 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def top(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False):
+def top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, metavar="", help="Show it.")
+    ] = False,
+):
     """The laboratory for attention dynamics: tokens as interacting particles, depth as time.
 
     Begin with:
       tokenflock simulate --n 200 --d 2 --beta 64 --T 150 --out run.zarr
-      tokenflock diagnose run.zarr
-      tokenflock explore
-      tokenflock check causal/theorem-4.1 --quick
+      tokenflock diagnose run.zarr                   what happened, in sentences
+      tokenflock figure causal/2 --out figures       a figure of a paper
+      tokenflock check causal/theorem-4.1 --quick    a statement of a paper
+      tokenflock explore                             all of it in the browser
 
-    Every verb has --help with examples."""
+    Every verb has --help with examples; `tokenflock doctor` says what is missing."""
 
 
 def main() -> None:

@@ -30,10 +30,10 @@ FAILED_SHOWN = 10  # of one claim; the JSON file has them all
 @spoken
 def check(
     names: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Names, or a paper: causal/.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All claims.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="List the names and stop; with --verbose what they say.")] = (
-        False
-    ),
+    every: Annotated[bool, typer.Option("--all", metavar="", help="All claims.")] = False,
+    listing: Annotated[
+        bool, typer.Option("--list", metavar="", help="List the names and stop; with --verbose what they say.")
+    ] = (False),
     quick: QUICK = False,
     trials: Annotated[str | None, typer.Option(metavar="N", help="Of every case. Default: the claim's own.")] = None,
     seed: Annotated[str, typer.Option(metavar="N", help="Of all trials.")] = "0",
@@ -41,7 +41,9 @@ def check(
     to_json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="The verdicts; - is stdout.")] = None,
     out: OUT = None,
     overwrite: OVERWRITE = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Statements and cases, as for a single claim.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", metavar="", help="Statements and cases, as for a single claim.")
+    ] = False,
 ) -> None:
     """Check claims of the papers by experiment: what each states, what was measured, and the verdict.
 
@@ -49,10 +51,11 @@ def check(
       tokenflock check --list
       tokenflock check causal/theorem-4.1
       tokenflock check causal/ --quick --json claims.json --out figures
-      tokenflock check causal/theorem-4.1 --trial "gaussian Q, K#3"
+      tokenflock check causal/theorem-4.1 --trial "gaussian#3"
 
-    With --out DIR every claim has a figure there: ID.pdf, .svg and .png. Exit code 1 if a claim fails that is not known
-    to (as conjecture-1 is); a claim that crashes and Ctrl-C keep the verdicts that are there."""
+    With --out DIR every claim has a figure there: ID.pdf, .svg and .png. Exit
+    code 1 if a claim fails that is not known to (as conjecture-1 is); a claim
+    that crashes and Ctrl-C keep the verdicts that are there."""
     from tokenflock import claims
 
     if listing:

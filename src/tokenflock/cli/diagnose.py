@@ -17,8 +17,10 @@ from tokenflock.cli.speech import app, spoken
 def diagnose(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .zarr or .nc that simulate wrote.")],
     run: Annotated[str | None, typer.Option(metavar="K", help="This run of an ensemble, from 0.")] = None,
-    again: Annotated[bool, typer.Option("--again/--no-again", help="Repeat the run, finer and disturbed.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON on stdout.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again/--no-again", metavar="", help="Repeat the run, finer and disturbed.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Answer as JSON on stdout.")] = False,
 ) -> None:
     """Say what is wrong or remarkable about a saved run: symptoms, the numbers behind them, what to try.
 
@@ -26,8 +28,8 @@ def diagnose(
       tokenflock diagnose run.zarr
       tokenflock diagnose ensemble.nc --run 3 --json
 
-    A run that is small enough is repeated, more finely and from a disturbed start: are its steps fine enough, and
-    does it depend on its start?"""
+    A run that is small enough is repeated, more finely and from a disturbed
+    start: are its steps fine enough, and does it depend on its start?"""
     which = None if run is None else int(run) if run.isdigit() else run
     found = flock.diagnose(flock.load(file), which, again=again)
     typer.echo(json.dumps(found.plain(), indent=2) if as_json else str(found))

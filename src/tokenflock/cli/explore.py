@@ -23,8 +23,10 @@ def explore(
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Who may connect: any but loopback needs the token that is printed.")
     ] = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
-    export: Annotated[bool, typer.Option("--export", help="Write a page with a saved run, and stop.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", metavar="", help="Do not open a browser.")] = False,
+    export: Annotated[
+        bool, typer.Option("--export", metavar="", help="Write a page with a saved run, and stop.")
+    ] = False,
     run: Annotated[int | None, typer.Option(metavar="K", help="With --export: this run of an ensemble.")] = None,
     overwrite: OVERWRITE = False,
 ) -> None:
@@ -35,7 +37,9 @@ def explore(
       tokenflock explore --port 9000 --no-browser
       tokenflock explore --export run.zarr page.html
 
-    The page computes on this machine with the real engines; it loads nothing from any network. Ctrl-C stops it."""
+    The page computes on this machine with the real engines; it loads nothing
+    from any network. Ctrl-C stops it.
+    It needs the extra explore: pip install 'tokenflock\\[explore]'."""
     if export:
         if len(files or []) != 2:
             raise SpecError("--export needs a saved run and a file: tokenflock explore --export run.zarr page.html")

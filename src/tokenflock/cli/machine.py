@@ -15,15 +15,18 @@ from tokenflock.cli.speech import app, say, show, spoken
 
 @app.command()
 @spoken
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Answer as JSON on stdout.")] = False) -> None:
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Answer as JSON on stdout.")] = False,
+) -> None:
     """Say what this machine has: engines, each checked, versions, threads, the cache of compiled kernels, the GPU.
 
     Examples:
       tokenflock doctor
       tokenflock doctor --json > machine.json
 
-    Every engine evaluates a causal and a full model of 32 tokens, compared with the equations in numpy, and follows two
-    tokens to t = 1, compared with their closed form. Exit code 1 if one is wrong."""
+    Every engine evaluates a causal and a full model of 32 tokens, compared with
+    the equations in numpy, and follows two tokens to t = 1, compared with their
+    closed form. Exit code 1 if one is wrong."""
     from importlib.metadata import version
     from importlib.util import find_spec
 
@@ -99,12 +102,13 @@ def _compile_cache() -> str:
 @app.command()
 @spoken
 def cite(file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A .zarr, .nc or run.toml.")] = None) -> None:
-    """Print BibTeX for what a run used: tokenflock, the papers of its model, its scheme. Without FILE: everything.
+    """Print BibTeX for what a run used: tokenflock, the papers of its model, its scheme.
 
     Examples:
       tokenflock cite run.zarr >> paper.bib
       tokenflock cite run.toml
-    """
+
+    Without FILE: everything that this package builds on."""
     from tokenflock.citations import bibtex, used_by
 
     typer.echo(bibtex(None if file is None else used_by(file)))

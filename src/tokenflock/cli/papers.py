@@ -20,8 +20,8 @@ ANIMATIONS = ("gif", "mp4")
 @spoken
 def figure(
     names: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Names that --list shows.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All figures.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="List the names and stop.")] = False,
+    every: Annotated[bool, typer.Option("--all", metavar="", help="All figures.")] = False,
+    listing: Annotated[bool, typer.Option("--list", metavar="", help="List the names and stop.")] = False,
     animate: Annotated[
         str | None, typer.Option(metavar="gif|mp4", help="A film of it instead, where it moves.")
     ] = None,
@@ -37,7 +37,8 @@ def figure(
       tokenflock figure causal/2 --animate mp4 --out figures
       tokenflock figure --all --out figures --overwrite
 
-    A figure that cannot be drawn does not keep the others from it: it is named at the end, with exit code 1."""
+    A figure that cannot be drawn does not keep the others from it: it is named
+    at the end, with exit code 1."""
     from tokenflock import figures
 
     known = figures.NAMES if animate is None else figures.MOVIES
@@ -103,14 +104,14 @@ def _each(names: list[str], make: Callable[[str], str]) -> None:
 @app.command()
 @spoken
 def reproduce(out: OUT = None, quick: QUICK = False, overwrite: OVERWRITE = False) -> None:
-    """Check every claim, draw every figure of the two papers, and write one HTML report; again: go on where it stopped.
+    """Check every claim, draw every figure of the papers, and write one HTML report; again: go on where it stopped.
 
     Examples:
       tokenflock reproduce --quick --out report
       tokenflock reproduce --out report
 
-    Exit code 1 if a claim fails that is not known to, or something crashed: it is red in the report. Ctrl-C leaves a
-    report of what is finished."""
+    Exit code 1 if a claim fails that is not known to, or something crashed: it
+    is red in the report. Ctrl-C leaves a report of what is finished."""
     import matplotlib
 
     from tokenflock import report

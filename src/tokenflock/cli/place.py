@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenflock.errors import FileError, bad
+from tokenflock.errors import FileError, SpecError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,10 +20,15 @@ def stem(name: str) -> str:
     return name.replace("/", "-")
 
 
+def lacking(flag: str, example: str) -> SpecError:
+    """A folder that was not named."""
+    return SpecError(f"{flag} is missing. Say where to write: {flag} {example}, a folder that is made if need be.")
+
+
 def folder(out: Path | None, names: list[str], overwrite: bool) -> Path:
     """Say before any work whether these files can be written to a folder; make it."""
     if out is None:
-        raise bad("--out", None, "a folder", "For example --out figures.")
+        raise lacking("--out", "figures")
     _free([out / name for name in names], "--out", overwrite)
     near = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
     if not near.is_dir() or not os.access(near, os.W_OK):

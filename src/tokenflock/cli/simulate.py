@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tokenflock as flock  # light: what it names is imported when first used
-from tokenflock.cli.speech import app, brief, say, show, spoken
+from tokenflock.cli.speech import app, brief, note_compiling, say, show, spoken
 from tokenflock.errors import SpecError, clash
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ A RUN.TOML has the keywords of flock.Model, a start, and flock.simulate:
   t_end = 150.0
   times = "log:0.01:200"
 
-Ctrl-C keeps what was computed. Read the file in Python with flock.load("run.zarr")."""
+Ctrl-C keeps what was computed. Read the file in Python with
+flock.load("run.zarr")."""
 MATRIX = """V: FILE.npy, identity (default), diag:1,0.5, spectrum:1,0.5, plane_rotation:0.3, low_rank:RANK,
 jordan:eigenvalue=1,size=2, paranormal:MULTIPLICITY, a matrix of paper B such as hyperplanes-2d, or with a seed
 rotation:7, ginibre:7, goe:7, wigner:7, positive_definite:7, uniform_entries:7."""
@@ -83,7 +85,7 @@ def simulate(
     runs: Annotated[Flag, _tokens(metavar="INT", help="An ensemble of so many starts. Default: a single run.")] = None,
     seed: Annotated[Flag, _tokens(metavar="INT", help="Of the start and of the noise. Default 0.")] = None,
     t_end: Annotated[Flag, _time("--t-end", "--T", metavar="FLOAT", help="The end of time. Required.")] = None,
-    to_collapse: Annotated[bool, _time("--to-collapse", help=COLLAPSE)] = False,
+    to_collapse: Annotated[bool, _time("--to-collapse", metavar="", help=COLLAPSE)] = False,
     times: Annotated[Flag, _time(metavar="N|log:FIRST:N", help=TIMES)] = None,
     scheme: Annotated[Flag, _time(help="auto (default), tsit5, rosenbrock, euler, heun, rk4 or layers.")] = None,
     dt: Annotated[Flag, _time(metavar="FLOAT", help="Step of euler, heun, rk4 and layers.")] = None,
@@ -92,10 +94,10 @@ def simulate(
     engine: Annotated[Flag, _output(help="auto (default), cpu, gpu, harmonic or reference.")] = None,
     dtype: Annotated[Flag, _output(help="float64 (default) or float32.")] = None,
     out: Annotated[Path | None, _output(metavar="FILE", help="Save the run: a .zarr folder or a .nc file.")] = None,
-    overwrite: Annotated[bool, _output("--overwrite", help="Replace FILE if it exists.")] = False,
+    overwrite: Annotated[bool, _output("--overwrite", metavar="", help="Replace FILE if it exists.")] = False,
     again: Annotated[Path | None, _output(metavar="FILE", help="Repeat a saved run, compare bit for bit.")] = None,
-    as_json: Annotated[bool, _output("--json", help="The summary as JSON on stdout.")] = False,
-    quiet: Annotated[bool, _output("--quiet", help="No progress, no summary.")] = False,
+    as_json: Annotated[bool, _output("--json", metavar="", help="The summary as JSON on stdout.")] = False,
+    quiet: Annotated[bool, _output("--quiet", metavar="", help="No progress, no summary.")] = False,
 ) -> None:
     """Follow tokens in time; SIMULATE is the help text."""
     from tokenflock.store import check_target
@@ -139,8 +141,25 @@ def _simulate(run_toml: Path | None, asked: dict[str, Any], progress: bool | Non
         for name, given in asked.items():
             raw[FLAGS[name]][RENAMED.get(name, name)] = spec.plain(given)
         raw["start"] |= {"seed": raw["simulate"]["seed"]} if "seed" in asked and "start_file" not in asked else {}
-        model, start, options = spec.build(raw)
-    return flock.simulate(model, start, **options, progress=progress, throw=False)
+        try:
+            model, start, options = spec.build(raw)
+        except SpecError as error:
+            raise SpecError(_by_flag(str(error))) from None
+    if progress is not False:
+        note_compiling()
+    try:
+        return flock.simulate(model, start, **options, progress=progress, throw=False)
+    except SpecError as error:
+        raise error if run_toml is not None else SpecError(_by_flag(str(error))) from None
+
+
+def _by_flag(words: str) -> str:
+    """An error that names a key of a run.toml, as whoever typed a flag knows it: [model] dim, or dim, is --dim."""
+    for name, section in FLAGS.items():
+        key = RENAMED.get(name, name)
+        if found := re.match(rf"(?:\[{section}\] )?{key}(?= = )", words):
+            return f"--{name.replace('_', '-')}{words[found.end() :]}"
+    return words
 
 
 def _repeat(file: Path, progress: bool | None) -> tuple[xr.Dataset, dict[str, Any]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -12,15 +14,17 @@ from typing import Annotated, Any
 
 import typer
 
-from tokenflock.errors import TokenflockError
+from tokenflock.errors import WHOLE_RUNS, TokenflockError
 
 # Without these defaults typer imports pydantic, 0.1 s, to learn that none of them stands before the verb.
 NONE_GIVEN = {"default_map": {"help": False, "install_completion": False, "show_completion": False}}
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", context_settings=NONE_GIVEN)
 
 OUT = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write to; made if it does not exist.")]
-OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-QUICK = Annotated[bool, typer.Option("--quick", help="Smaller runs: seconds instead of minutes, the same shapes.")]
+OVERWRITE = Annotated[bool, typer.Option("--overwrite", metavar="", help="Replace what is there.")]
+QUICK = Annotated[
+    bool, typer.Option("--quick", metavar="", help="Smaller runs: seconds instead of minutes, the same shapes.")
+]
 
 
 def say(text: str, style: str = "") -> None:
@@ -35,6 +39,8 @@ def spoken(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def told(*arguments: Any, **keywords: Any) -> None:
+        # Ctrl-C leaves a run of `simulate` as far as it came; a claim or a figure of half a run would be wrong.
+        before = WHOLE_RUNS.set(command.__name__ != "simulate")
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}", "yellow")
             try:
@@ -43,8 +49,13 @@ def spoken(command: Callable[..., None]) -> Callable[..., None]:
                 text, code = f"error: {error}", 2
             except KeyboardInterrupt:
                 text, code = "Interrupted: nothing was written.", 130
+            except BrokenPipeError:  # whoever read the answer has enough of it: `| head`
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise typer.Exit(128 + 13) from None  # as a program that SIGPIPE ended
             except (MemoryError, OSError) as error:
                 text, code = f"error: {error}. Nothing was written: check the memory, the disk and the rights.", 1
+            finally:
+                WHOLE_RUNS.reset(before)
         say(text, "red")
         raise typer.Exit(code)
 
@@ -70,6 +81,19 @@ def show(told: dict[str, Any], form: str = "table") -> None:
         for row in ((name, brief(value)) for name, value in told.items() if value not in (None, {})):
             table.add_row(*row)
         Console().print(table, markup=False, highlight=False)
+
+
+def compiled() -> bool:
+    """Whether kernels of an earlier run are on disk: if not, the first run takes long before it moves."""
+    from tokenflock.engine.compiling import folder
+
+    return next(folder().rglob("*.nbi"), None) is not None
+
+
+def note_compiling() -> None:
+    """Say to whoever sits before a terminal why nothing moves yet."""
+    if sys.stderr.isatty() and not compiled():
+        say("The first run compiles its kernels: some seconds, once. Later ones start at once.")
 
 
 def sentence(error: BaseException) -> str:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 @spoken
 def study(
     names: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Names that --list shows.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All studies.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="List the names and their questions, and stop.")] = False,
+    every: Annotated[bool, typer.Option("--all", metavar="", help="All studies.")] = False,
+    listing: Annotated[
+        bool, typer.Option("--list", metavar="", help="List the names and their questions, and stop.")
+    ] = False,
     quick: QUICK = False,
     seed: Annotated[str, typer.Option(metavar="N", help="Of all cells.")] = "0",
     to_json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="The answers; - is stdout.")] = None,
@@ -38,9 +40,10 @@ def study(
       tokenflock study --all --out studies
       tokenflock study structured-qk --out studies --json answers.json
 
-    With --out DIR every study leaves a page, a figure and tables there, and index.html lists them. The same command
-    goes on where it was stopped: finished cells and studies are read, not made again (--overwrite makes them anew).
-    Exit code 1 if a control of a study fails or one crashes."""
+    With --out DIR every study leaves a page, a figure and tables there, and
+    index.html lists them. The same command goes on where it was stopped:
+    finished cells and studies are read, not made again (--overwrite makes them
+    anew). Exit code 1 if a control of a study fails or one crashes."""
     from tokenflock import studies
 
     if listing:

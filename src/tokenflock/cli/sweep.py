@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tokenflock.cli import place
 from tokenflock.cli.speech import app, say, show, spoken
 from tokenflock.errors import SpecError, bad, clash
 
@@ -23,7 +24,7 @@ Examples:
   tokenflock sweep phase.toml --dry-run
   tokenflock sweep phase.toml --store phase.zarr
   tokenflock sweep phase.toml --store phase.zarr --cluster slurm --workers 64
-  tokenflock sweep phase.toml --store phase.zarr --shard $SLURM_ARRAY_TASK_ID/8
+  tokenflock sweep phase.toml --store phase.zarr --shard 0/8    # job array
   tokenflock sweep --status phase.zarr
   tokenflock sweep --store phase.zarr --export phase.parquet
 
@@ -45,8 +46,9 @@ A SWEEP.TOML has the sections of a run.toml, and what changes from run to run:
   replicates = 100
   timeout = 60.0
 
-Nothing that was reported done is lost, whatever is killed; a run that fails is recorded with its reason and the rest
-goes on. The bits do not depend on workers, clusters, crashes or order. Read the store in Python with
+Nothing that was reported done is lost, whatever is killed; a run that fails
+is recorded with its reason and the rest goes on. The bits do not depend on
+workers, clusters, crashes or order. Read the store in Python with
 flock.sweeps.open_store("phase.zarr").load(), or with xarray.open_zarr."""
 
 CLUSTER = "local, slurm, or the ADDRESS of a Dask scheduler, such as tcp://10.0.0.1:8786."
@@ -59,19 +61,21 @@ _what, _how, _look, _output = (functools.partial(typer.Option, rich_help_panel=p
 def sweep(
     spec: Annotated[Path | None, typer.Argument(metavar="SWEEP.TOML", help="The sweep; or a store to look at.")] = None,
     store: Annotated[Path | None, _what(metavar="DIR", help="The store: a new folder, or one to go on with.")] = None,
-    dry_run: Annotated[bool, _what("--dry-run", help="Time a few runs, tell runs, time and disk, and stop.")] = False,
+    dry_run: Annotated[
+        bool, _what("--dry-run", metavar="", help="Time a few runs, tell runs, time and disk, and stop.")
+    ] = False,
     cluster: Annotated[str | None, _how(metavar="WHERE", help=CLUSTER)] = None,
     workers: Annotated[int | None, _how(metavar="N", help="Processes; 0: this one. Default: one a core.")] = None,
     shard: Annotated[str | None, _how(metavar="I/N", help="Part I of N, counted from 0: for job arrays.")] = None,
     timeout: Annotated[float | None, _how(metavar="S", help="Seconds a run may take.")] = None,
     hours: Annotated[float | None, _how(metavar="H", help="Stop cleanly after so long.")] = None,
-    retry: Annotated[bool, _how("--retry-failed", help="Compute shards with failed runs again.")] = False,
-    status: Annotated[bool, _look("--status", help="How far a store is, and which runs failed.")] = False,
-    verify: Annotated[bool, _look("--verify", help="Compare every shard with its checksum.")] = False,
+    retry: Annotated[bool, _how("--retry-failed", metavar="", help="Compute shards with failed runs again.")] = False,
+    status: Annotated[bool, _look("--status", metavar="", help="How far a store is, and which runs failed.")] = False,
+    verify: Annotated[bool, _look("--verify", metavar="", help="Compare every shard with its checksum.")] = False,
     export: Annotated[Path | None, _output(metavar="FILE", help="Also as .parquet, .csv or .nc.")] = None,
-    overwrite: Annotated[bool, _output("--overwrite", help="Replace FILE if it exists.")] = False,
-    as_json: Annotated[bool, _output("--json", help="The summary as JSON on stdout.")] = False,
-    quiet: Annotated[bool, _output("--quiet", help="No progress, no summary.")] = False,
+    overwrite: Annotated[bool, _output("--overwrite", metavar="", help="Replace FILE if it exists.")] = False,
+    as_json: Annotated[bool, _output("--json", metavar="", help="The summary as JSON on stdout.")] = False,
+    quiet: Annotated[bool, _output("--quiet", metavar="", help="No progress, no summary.")] = False,
 ) -> None:
     """Many runs; SWEEP is the help text."""
     form = "json" if as_json else "nothing" if quiet else "table"
@@ -139,7 +143,7 @@ def _run(spec: Path, store: Path | None, how: tuple[Any, ...], export: Path | No
     from tokenflock.sweeps.depot import Depot
 
     if store is None:
-        raise bad("--store", None, "a folder", "For example --store phase.zarr; it is made if it does not exist.")
+        raise place.lacking("--store", "phase.zarr")
     plan, told = toml.read(spec)
     means, began = _means(how, told), time.monotonic()
     try:

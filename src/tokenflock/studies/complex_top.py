@@ -158,6 +158,8 @@ def _draw(answer: Answer) -> Figure:
         axes[2].plot(life["angle"], life["two_tokens"], "-", color=red, label="two tokens, exact")
         axes[2].axhline(1, color=grey, lw=0.6)
         axes[2].set(yscale="log", xlabel="angle (degrees)", ylabel="time to one cluster / that of real $V$")
+        axes[2].set_yticks([0.3, 0.5, 1, 2], ["0.3", "0.5", "1", "2"])
+        axes[2].minorticks_off()
         axes[2].legend()
     return figure
 

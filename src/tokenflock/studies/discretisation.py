@@ -104,6 +104,7 @@ def _draw(answer: Answer) -> Figure:
             ax.axvline(1, color=plot.COLOURS["grey"], lw=0.7, ls=":")
             ax.set(xscale="log", xlabel="step $h$")
             ax.set_ylim(bottom=0)
+            ax.set_ylim(top=1.3 * ax.get_ylim()[1])  # room for the legend
             ax.legend(loc="upper left")
         axes[0].set_ylabel("share of tokens in another cluster")
         axes[1].set_ylabel(r"share of tokens at the other of $\pm\xi$")

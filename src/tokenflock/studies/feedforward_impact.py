@@ -147,10 +147,10 @@ def _draw(answer: Answer) -> Figure:
     sizes={
         "dims": (3, 48),
         "strengths": (0.0, 0.1, 0.3, 1.0, 3.0, 10.0),
-        "layers": 10,
+        "layers": 40,
         "n_tokens": 10,
         "beta": 1.0,
-        "t_end": 25.0,
+        "t_end": 40.0,  # a token 0.02 from the antipode of the first leaves it at the rate 1/(1 + e^2): by t = 35
         "t_lyapunov": 60.0,
         "kinds": KINDS,
     },
@@ -219,11 +219,12 @@ def _say(work: Work, survival: Table, points: Table, s: dict[str, Any]) -> None:
         work.control("expansion faster than attention scatters", wild.high < calm.low, f"{wild} against {calm}")
     slow = [r for r in quiet if r[4] > 1]
     stuck = sum(r[3] <= 0 for r in slow) / max(len(slow), 1)
-    work.surprise(
-        f"Most failures are not chaos: of the {len(slow)} cases with several clusters at s Lambda < 1, {stuck:.0%} "
-        "have Lambda <= 0. Their tokens sit on different attractors of the layer, which are clusters too, of another "
-        "kind."
-    )
+    if stuck > 0.5:
+        work.surprise(
+            f"Most failures are not chaos: of the {len(slow)} cases with several clusters at s Lambda < 1, {stuck:.0%} "
+            "have Lambda <= 0. Their tokens sit on different attractors of the layer, which are clusters too, of "
+            "another kind."
+        )
     strong = survival.where(kind="random relu", strength=s["strengths"][-1])
     if strong.rows and strong["one_cluster"].min() > 0.5:
         work.surprise(
@@ -231,9 +232,10 @@ def _say(work: Work, survival: Table, points: Table, s: dict[str, Any]) -> None:
             f"{strong['one_cluster'].min():.0%} of layers or more: its own flow has few attractors."
         )
     work.answer(
-        "It survives a weak layer and is replaced by a strong one: all tokens are one cluster, in 90 % of layers, up "
-        f"to the strength (d = {min(s['dims'])} and d = {high}) {'; '.join(parts)}, in units of the pull of "
-        f"attention. {fast}; a layer that moves all tokens alike (a rotation) changes nothing at any strength.",
+        "It survives a weak layer; with a strong one it depends on the layer: all tokens are one "
+        f"cluster, in 90 % of layers, up to the strength (d = {min(s['dims'])} and d = {high}) {'; '.join(parts)}, of "
+        f"{s['strengths'][-1]:g} tried, in units of the pull of attention. {fast}; a layer that moves all tokens alike "
+        "(a rotation) changes nothing at any strength.",
         "Layers that change with depth, trained together with the attention, or a larger beta, where metastable "
         f"clusters are held apart before the layer acts; random and fitted layers at beta = {s['beta']:g} were tried.",
     )

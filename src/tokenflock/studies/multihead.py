@@ -110,7 +110,12 @@ def _draw(answer: Answer) -> Figure:
             bars = [rows["time"] - rows["low"], rows["high"] - rows["time"]]
             axes[2].errorbar(rows["heads"], rows["time"], bars, label=family, color=plot.COLOURS[colour], **look)
         axes[2].set(yscale="log", ylabel="median time until all are there")
-        axes[2].set_ylim(top=2.5 * axes[2].get_ylim()[1])
+        low, high = axes[2].get_ylim()
+        shown = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500) if low <= t <= high]
+        axes[2].set_yticks(shown, [f"{t}" for t in shown])
+        axes[2].set_ylim(top=2.5 * high)  # room for the legend
+        for ax in axes[:2]:
+            ax.set_yticks(np.linspace(0, 1, 6))
         for ax in axes:
             ax.set(xscale="log", xlabel="heads $H$")
             ax.set_xticks(sorted(set(ends["heads"])), [f"{h}" for h in sorted(set(ends["heads"]))])

@@ -112,7 +112,8 @@ def _draw(answer: Answer) -> Figure:
             bars = [rows["elsewhere"] - rows["low"], rows["high"] - rows["elsewhere"]]
             look: Any = {"fmt": "o-", "ms": 3, "capsize": 2, "color": plot.COLOURS[colour], "label": kind}
             axes[-1].errorbar(rows["scale"], rows["elsewhere"], bars, **look)
-        axes[-1].set(xscale="log", xlabel="scale $s$", ylabel="share at rest elsewhere, $d$ > 2", ylim=(-0.03, 1.03))
+        side = f"share at rest elsewhere, $d$ = {answer.parameters['dim']}"
+        axes[-1].set(xscale="log", xlabel="scale $s$", ylabel=side, ylim=(-0.03, 1.03))
         axes[-1].legend()
     return figure
 

@@ -136,9 +136,10 @@ def _draw(answer: Answer) -> Figure:
     method="All heads of a trained ALBERT as single-head models on the sphere of its hidden size, full attention (as "
     "the network has it) and causal, uniform tokens. V is scaled to a spectral radius of 1 on its range, logits are "
     "the network's. Row of the atlas by the spectrum of V on its range; at the end the mean |P_L x| and whether all "
-    "tokens are at one place up to sign (Wilson). Beside it Gaussian heads of equal norms, and trained V with the Q "
-    "and K of another head. Feed-forward, biases, other heads and positions are left out.",
-    sizes={"starts": 2, "n_tokens": 12, "t_end": 30.0, "heads": 64},
+    "tokens are at one place up to sign (Wilson, over starts: the heads are those of this network). Beside it Gaussian "
+    "heads of equal norms, and trained V with the Q and K of another head. Feed-forward, biases, other heads and "
+    "positions are left out.",
+    sizes={"starts": 20, "n_tokens": 12, "t_end": 30.0, "heads": 64},
     quick={"starts": 1, "n_tokens": 6, "t_end": 4.0, "heads": 3},
     draw=_draw,
     inputs=inputs,
@@ -184,24 +185,30 @@ def _say(work: Work, table: Table, heads: Table, net: Network, s: dict[str, Any]
     work.control("where Re lambda_max > 0 tokens come to L", reached > 5 * by_chance, words)
     real, mixed, chance = (table.where(kind=kind, mask="full", sign="positive").rows[0] for kind in KINDS)
     causal = table.where(kind="trained", mask="causal", sign="positive").rows[0]
+    pulled = mine.where(positive=True)
+    always = int((pulled["clusters"] == 1.0).sum())
     spread_out = table.where(kind="trained", mask="full", sign="negative").rows
     apart = ""
     if spread_out:
         row = spread_out[0]
         count = int((~mine["positive"]).sum())
+        drawn = heads.where(kind="gaussian")["positive"]
+        by_luck, odd = len(drawn), int((~drawn).sum())
         apart = (
             f" The {count} with Re lambda_max < 0 do the opposite: one place in {Estimate(*row[3:6])} of runs, "
-            f"{row[9]:.1f} places for {s['n_tokens']} tokens. No Gaussian head is of that kind."
+            f"{row[9]:.1f} places for {s['n_tokens']} tokens. Of the {by_luck} Gaussian heads {odd or 'none'} are of "
+            "that kind."
         )
         words = f"mean |P_L x| {row[6]:.2f} against {real[6]:.2f}"
         work.control("tokens come to L where Re lambda_max > 0, not below", row[6] < real[6], words)
     work.answer(
         f"By and large. Of {len(mine.rows)} heads of {Path(net.name).name} the rows are {told}. Those with Re "
         "lambda_max > 0 gather: full attention, their own Q and K, all tokens at one place up to sign in "
-        f"{Estimate(*real[3:6])} of runs at t = {s['t_end']:g} (causal {Estimate(*causal[3:6])}; with the Q and K of "
+        f"{Estimate(*real[3:6])} of runs at t = {s['t_end']:g}, in {always} of {len(pulled.rows)} heads from every "
+        f"start (causal {Estimate(*causal[3:6])}; with the Q and K of "
         f"another head {Estimate(*mixed[3:6])}; Gaussian heads of the same norms {Estimate(*chance[3:6])}), and |P_L "
         f"x| is {Estimate(*real[6:9])} (Gaussian {Estimate(*chance[6:9])}).{apart}",
         "A longer time (slow heads have eigenvalues close to the leading one), starts that are the network's own "
-        "tokens rather than uniform ones, or a larger network: this one is small, and one start more or less moves a "
-        "share by several percent.",
+        f"tokens rather than uniform ones, or a larger network: the intervals are over the {s['starts']} starts of a "
+        f"head, and {len(mine.rows)} heads are few.",
     )

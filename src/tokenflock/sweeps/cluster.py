@@ -1,13 +1,14 @@
 """Many runs on a cluster, through Dask distributed: local, at the address of a scheduler, or jobs of Slurm.
 
-A task is a shard. The worker that gets it computes it in a process of its own (hand.py), so that a run that hangs or
-crashes is recorded as it is on one machine, and writes it into the store, which every worker must see under its path.
-Nothing but the number of the shard travels back.
+A task is a shard. The Dask worker that gets it has a process of its own (hand.py) compute it, so that a run that hangs
+or crashes is recorded as it is on one machine, and write it into the store, which every worker must see under its path.
+Nothing but the number of the shard travels back. Those of a local cluster are threads of this process: they only wait.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
 import secrets
 import selectors
 import threading
@@ -20,12 +21,19 @@ from typing import Any
 from tokenflock.errors import EngineError, FileError, TokenflockError, missing
 from tokenflock.sweeps.depot import Depot
 from tokenflock.sweeps.hand import Hand
-from tokenflock.sweeps.local import DEATHS, TICK_S, Tell, stillborn
+from tokenflock.sweeps.local import DEATHS, TICK_S, Tell, dying, stillborn
 from tokenflock.sweeps.plan import Plan
 from tokenflock.sweeps.worker import Job, pack
 
 ANSWER_S = 10  # how long a scheduler may take to answer
 AHEAD = 2_000  # tasks the scheduler holds at a time: enough for adaptive scaling, and light for any number of shards
+QUIET = {  # what a local cluster watches of itself, fifty times a second, takes 3 % of a core
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.scheduler.active-memory-manager.start": False,
+}
+ANY_PORT = {"dashboard_address": "127.0.0.1:0"}  # a scheduler takes 8787 else, and warns if another has it
 KILLS = 20  # of Dask workers in one shard
 JOB = ".job-"  # the file beside the store from which workers read what they work on
 
@@ -74,15 +82,20 @@ def _client(where: str, workers: int) -> Iterator[Any]:
 
 
 def _local(distributed: Any, workers: int) -> Any:
-    """Workers on this machine. adapt: a worker whose nanny is lost with it comes back too."""
+    """Dask workers as threads of this process: what computes are their hands, and no other process is to be started."""
+    config = importlib.import_module("dask").config
     try:
-        cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0
-        )
+        with config.set(QUIET):
+            return distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=False,
+                scheduler_kwargs={"dashboard": False, **ANY_PORT},
+                memory_limit=0,
+                silence_logs=logging.ERROR,  # it warns of every task that Ctrl-C ends
+            )
     except (OSError, RuntimeError) as error:
         raise EngineError(f"no local cluster can be made: {error} Try again, or leave the cluster out.") from error
-    cluster.adapt(minimum=workers, maximum=workers)
-    return cluster
 
 
 def _slurm(workers: int) -> Any:
@@ -90,7 +103,9 @@ def _slurm(workers: int) -> Any:
     jobqueue = _module("dask_jobqueue", "slurm", "cluster='slurm'")
     config = importlib.import_module("dask").config
     asked = {"cores": 1, "processes": 1, "memory": "2GB"}
-    own = {key: value for key, value in asked.items() if config.get(f"jobqueue.slurm.{key}", None) is None}
+    own: dict[str, Any] = {k: v for k, v in asked.items() if config.get(f"jobqueue.slurm.{k}", None) is None}
+    if not config.get("jobqueue.slurm.scheduler-options", None):
+        own["scheduler_options"] = ANY_PORT
     try:
         cluster = jobqueue.SLURMCluster(**own)
     except (OSError, ValueError, RuntimeError) as error:
@@ -103,14 +118,18 @@ def on_cluster(
     plan: Plan, depot: Depot, shards: list[int], where: str, workers: int, timeout: float | None, tell: Tell
 ) -> None:
     """Compute the shards; what a worker finishes is in the store before it is told."""
-    job = pack(Job(plan, str(depot.path.resolve()), timeout))
+    job = pack(Job(plan, str(depot.path.resolve()), timeout, depot.lasting))
     file = depot.path.resolve().parent / f".{depot.path.name}{JOB}{secrets.token_hex(8)}"
-    with _client(where, workers) as client:
-        file.write_bytes(job)
-        try:
-            _Tasks(client, depot, file, timeout, where).work(shards, tell)
-        finally:
-            file.unlink(missing_ok=True)
+    try:
+        with _client(where, workers) as client:
+            file.write_bytes(job)
+            try:
+                _Tasks(client, depot, file, timeout, where).work(shards, tell)
+            finally:
+                file.unlink(missing_ok=True)
+                _hands.stop(str(file))
+    finally:
+        _hands.forget(str(file))
 
 
 class _Tasks:
@@ -170,23 +189,69 @@ class _Tasks:
         )
 
 
-_hands = threading.local()
+class _Hands:
+    """The processes of the worker threads of this process, one each, started when it is first needed."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[str, Hand]] = {}  # {thread: (the file of its job, its process)}
+        self._over: set[str] = set()
+        self._lock = threading.Lock()
+
+    def mine(self, file: str, timeout: float | None) -> Hand:
+        """That of this thread."""
+        known, hand = self._kept.get(threading.get_ident(), ("", None))
+        if hand is not None and known == file and not hand.hear().dead:
+            return hand
+        self.drop()
+        with self._lock:
+            if file in self._over:
+                raise EngineError("the sweep is over.")
+            try:
+                hand = Hand(Path(file).read_bytes(), timeout)
+            except OSError as error:
+                raise FileError(
+                    f"a worker cannot read {file!r}: {error.strerror}. The store must be on a disk that all workers "
+                    "share."
+                ) from error
+            self._kept[threading.get_ident()] = file, hand
+        return hand
+
+    def drop(self) -> None:
+        """End that of this thread."""
+        if kept := self._kept.pop(threading.get_ident(), None):
+            kept[1].end()
+
+    def stop(self, file: str) -> None:
+        """A job is over: its processes are killed, and their threads see them die and start no others."""
+        with self._lock:
+            self._over.add(file)
+            for known, hand in [*self._kept.values()]:
+                if known == file:
+                    hand.kill()
+
+    def forget(self, file: str) -> None:
+        """Its threads have ended: so do what they left."""
+        for thread, (known, hand) in [*self._kept.items()]:
+            if known == file:
+                del self._kept[thread]
+                hand.end()
+
+
+_hands = _Hands()
 
 
 def compute_shard(file: str, shard: int, timeout: float | None) -> int:
     """What a Dask worker does: have its own process compute a shard and write it."""
-    deaths: Counter[int] = Counter()
+    deaths: Counter[int | None] = Counter()
     lost: dict[int, tuple[str, str]] = {}
     unborn = 0.0
     while True:
-        hand = _hand(file, timeout)
+        hand = _hands.mine(file, timeout)
         hand.give(shard, lost)
-        how = _followed(hand)
+        how, run = _followed(hand)
         if not how:
             return shard
-        _hands.hand = None
-        run = hand.run
-        hand.end()
+        _hands.drop()
         if not hand.ready:
             unborn += stillborn(how)
             if unborn >= 1:
@@ -194,32 +259,16 @@ def compute_shard(file: str, shard: int, timeout: float | None) -> int:
         elif how == "overtime":
             assert run is not None
             lost[run] = ("overtime", f"It hung beyond the timeout of {timeout:g} s.")
-        elif run is not None:
+        else:
             deaths[run] += 1
-            if deaths[run] >= DEATHS:
+            if deaths[run] >= DEATHS and run is None:
+                raise EngineError(dying(shard, how))
+            if deaths[run] >= DEATHS and run is not None:
                 lost[run] = ("lost", f"{DEATHS} workers died in it ({how}).")
 
 
-def _hand(file: str, timeout: float | None) -> Hand:
-    """The process of this thread of the worker, started when it is first needed."""
-    hand = getattr(_hands, "hand", None)
-    if hand is not None and (_hands.file != file or hand.hear().dead):
-        hand.end()
-        hand = None
-    if hand is None:
-        try:
-            job = Path(file).read_bytes()
-        except OSError as error:
-            raise FileError(
-                f"a worker cannot read {file!r}: {error.strerror}. The store must be on a disk that all workers share."
-            ) from error
-        hand = Hand(job, timeout)
-        _hands.hand, _hands.file = hand, file
-    return hand
-
-
-def _followed(hand: Hand) -> str:
-    """Wait for the end of a shard: "" if it is done, or how the process died."""
+def _followed(hand: Hand) -> tuple[str, int | None]:
+    """Wait for the end of a shard: "" if it is done, or how the process died, and in which run."""
     with selectors.DefaultSelector() as select:
         select.register(hand, selectors.EVENT_READ)
         while True:
@@ -228,8 +277,8 @@ def _followed(hand: Hand) -> str:
             if news.error:
                 raise FileError(news.error) if "cannot be written" in news.error else EngineError(news.error)
             if news.done:
-                return ""
+                return "", None
             if news.dead:
-                return news.dead
-            if hand.overdue:
-                return "overtime"
+                return news.dead, hand.run
+            if (run := hand.overdue()) is not None:
+                return "overtime", run

@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ class Means:
     retry: bool = False  # runs that failed
     runs_a_shard: int | None = None
     part: tuple[int, int] | None = None  # (i, n): every n-th shard from the i-th on
+    lasting: bool = True  # what is done survives a power failure
 
     def __post_init__(self) -> None:
         if self.workers is not None:
@@ -64,7 +65,7 @@ def carry_out(plan: Plan, store: Path | None, means: Means, progress: Progress =
     with tempfile.TemporaryDirectory(prefix="tokenflock-sweep-") as folder:
         place = Path(folder, "sweep.zarr")
         try:
-            work(plan, place, means, progress)
+            work(plan, place, replace(means, lasting=False), progress)
         except KeyboardInterrupt:
             if not place.exists():
                 raise
@@ -86,6 +87,7 @@ def work(plan: Plan, store: Path, means: Means, progress: Progress = None) -> De
         return depot
     depots.check_place(store)
     depot.tidy()
+    depot.lasting = means.lasting
     random.shuffle(shards)  # two processes on one store do not follow each other from shard to shard
     count = Count(depot.grid, shards, progress)
     tell = until(deadline, count)

@@ -1,8 +1,9 @@
 """The store of a sweep: one Zarr v3 group that plain `xarray.open_zarr` reads, with the axes as dimensions.
 
 Every variable has one chunk a shard, written whole (beside its name, then renamed) by whoever computed it: data first,
-`checksum` last. A checksum that is not 0 says that the shard is done, and what its bytes were. Chunks are plain arrays,
-not compressed, so that the bytes of a shard follow from the plan alone: two processes that write the same one agree.
+`checksum` last. A checksum that is not 0 says that the shard is done, and what its bytes were. Data are on the disk
+before it, and it before the shard is told: what was told survives a power failure. Chunks are plain arrays, not
+compressed, so that the bytes of a shard follow from the plan alone: two processes that write the same one agree.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from tokenflock.errors import FileError, SpecError, bad
 from tokenflock.simulation import versions
+from tokenflock.sweeps.lasting import force
 from tokenflock.sweeps.plan import Plan, jsonable
 from tokenflock.sweeps.shards import FAILED, NOT_YET, OUTCOMES, Grid
 
@@ -46,6 +48,7 @@ class Depot:
         if self.attrs["layout"] != _layout(self.path, self.attrs["files"]):
             raise FileError(f"{str(path)!r} is damaged: its metadata or coordinates changed. Copy it again.")
         self.grid = Grid(tuple(self.attrs["shape"]), tuple(self.attrs["box"]))
+        self.lasting = True  # False: for a store that is thrown away
 
     @cached_property
     def _arrays(self) -> dict[str, Any]:
@@ -113,7 +116,11 @@ class Depot:
         try:
             for name in reversed(self.names):
                 self._arrays[name][slices] = arrays[name]
+            if self.lasting:
+                force(self.files(shard), self.path)
             self._arrays["checksum"][shard] = self.digest(shard)
+            if self.lasting:
+                force([f"{self.path}/checksum/c/{shard}"], self.path)
         except OSError as error:
             raise full(self.path, error) from error
 
@@ -260,8 +267,10 @@ def create(path: Path, plan: Plan, grid: Grid) -> Depot:
     try:
         part = scratch / path.name
         _lay_out(part, plan, grid)
+        force((file for file in part.rglob("*") if file.is_file()), part)
         try:
             part.rename(path)
+            force([path], path.parent)
         except OSError:
             if not (path / "zarr.json").is_file():
                 raise

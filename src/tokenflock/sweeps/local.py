@@ -45,11 +45,12 @@ class Crew:
     """Worker processes on this machine."""
 
     def __init__(self, plan: Plan, depot: Depot, workers: int, timeout: float | None) -> None:
-        self._job = pack(Job(plan, str(depot.path.resolve()), timeout))
+        self._job = pack(Job(plan, str(depot.path.resolve()), timeout, depot.lasting))
         self._depot, self._timeout, self._size = depot, timeout, workers
         self._select = selectors.DefaultSelector()
         self._hands: list[Hand] = []
-        self._deaths: Counter[int] = Counter()
+        self._deaths: Counter[int] = Counter()  # in a run
+        self._idle_deaths: Counter[int] = Counter()  # in a shard, before or after its runs
         self._lost: dict[int, dict[int, tuple[str, str]]] = {}
         self._stillborn = 0.0
 
@@ -63,8 +64,11 @@ class Crew:
                     return
                 for key, _ in self._select.select(TICK_S):
                     self._listen(key.fileobj, waiting, tell)  # type: ignore[arg-type]
-                for hand in [hand for hand in self._hands if hand.overdue]:
-                    self._bury(hand, "overtime", f"It hung beyond the timeout of {self._timeout:g} s.", waiting)
+                for hand in [*self._hands]:
+                    if (run := hand.overdue()) is not None:
+                        self._bury(
+                            hand, run, "overtime", f"It hung beyond the timeout of {self._timeout:g} s.", waiting
+                        )
         finally:
             self.end()
 
@@ -110,16 +114,19 @@ class Crew:
                 )
         if run is not None:
             self._deaths[run] += 1
-        if run is not None and self._deaths[run] >= DEATHS:
-            self._bury(hand, "lost", f"{DEATHS} workers died in it ({news.dead}).", waiting)
-        else:
-            self._remove(hand, waiting)
+            if self._deaths[run] >= DEATHS:
+                self._bury(hand, run, "lost", f"{DEATHS} workers died in it ({news.dead}).", waiting)
+                return
+        elif hand.ready and hand.shard is not None:
+            self._idle_deaths[hand.shard] += 1
+            if self._idle_deaths[hand.shard] >= DEATHS:
+                raise EngineError(dying(hand.shard, news.dead))
+        self._remove(hand, waiting)
 
-    def _bury(self, hand: Hand, outcome: str, why: str, waiting: deque[int]) -> None:
-        """The run under way is lost; the others of its shard are computed again."""
+    def _bury(self, hand: Hand, run: int, outcome: str, why: str, waiting: deque[int]) -> None:
+        """A run is lost; the others of its shard are computed again."""
         assert hand.shard is not None
-        assert hand.run is not None
-        self._lost.setdefault(hand.shard, {})[hand.run] = (outcome, why)
+        self._lost.setdefault(hand.shard, {})[run] = (outcome, why)
         self._remove(hand, waiting)
 
     def _remove(self, hand: Hand, waiting: deque[int]) -> None:
@@ -140,6 +147,11 @@ class Crew:
 def stillborn(how: str) -> float:
     """What a worker that died before it began counts: 1 in all is enough to give up."""
     return 1 / (KILLED if how.startswith("signal") else STILLBORN) + 1e-9
+
+
+def dying(shard: int, how: str) -> str:
+    """What to say when no run is to blame."""
+    return f"{DEATHS} workers died in shard {shard} outside of its runs ({how}): while they set up a point, or wrote."
 
 
 def until(deadline: float | None, tell: Tell) -> Tell:

@@ -88,7 +88,7 @@ def _in_a_worker(plan: Plan, runs: list[int], longest: float) -> Generator[float
         hand.time(runs)
         with selectors.DefaultSelector() as select:
             select.register(hand, selectors.EVENT_READ)
-            while not hand.overdue:
+            while hand.overdue() is None:
                 select.select(0.5)
                 news = hand.hear()
                 yield from news.took

@@ -1,10 +1,10 @@
 """A worker: a process that computes shards, and writes them, one after the other as it is told.
 
-    python -m tokenflock.sweeps.worker
+    python -m tokenflock.sweeps.worker SLATE
 
-It is fed through a pipe: first the pickled job, then a line of JSON for every shard. It answers in lines: `ready`, the
-number of each run before it begins, `still` when it compiles for long, `took` with seconds, `done`, or `error` with the
-words. When the pipe ends, because whoever fed it is gone, it ends at once.
+It is fed through a pipe: first the pickled job, then a line of JSON for every shard. It answers in lines: `ready`,
+`took` with seconds, `done`, or `error` with the words. Each run is written on the slate, the number of an open file,
+before it begins. When the pipe ends, because whoever fed it is gone, it ends at once.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from types import FrameType
 from typing import Any
 
 from tokenflock.errors import FileError, missing
+from tokenflock.sweeps.slate import Slate
 
 HEADER = struct.Struct("<QQ")  # the lengths of the search path and of the job
 IDLE_S = 120.0  # a worker that is told nothing for so long ends: on a cluster nobody else would end it
@@ -43,6 +44,7 @@ class Job:
     plan: Any
     path: str
     timeout: float | None
+    lasting: bool = True
 
 
 def pack(job: Job) -> bytes:
@@ -124,6 +126,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever feeds us
+    slate = Slate(int(sys.argv[1]))
     path_size, body_size = HEADER.unpack(_read(source, HEADER.size))
     sys.path[:] = json.loads(_read(source, path_size))
     body = _read(source, body_size)
@@ -150,30 +153,29 @@ def main() -> None:
             return
         try:
             if "time" in order:
-                _time(job, order["time"], answer)
+                _time(job, order["time"], slate, answer)
             else:
-                _compute(job, order, answer)
+                _compute(job, order, slate)
         except FileError as error:
             answer(f"error {error}")
         except Exception as error:
             answer(f"error {type(error).__name__}: {error}")
         else:
+            slate.clear()
             answer("done")
 
 
-def _compute(job: Job, order: dict[str, Any], answer: Answer) -> None:
+def _compute(job: Job, order: dict[str, Any], slate: Slate) -> None:
     """A shard, into the store."""
     from tokenflock.sweeps.shards import compute
 
     depot, shard = _opened(job.path), order["shard"]
+    depot.lasting = job.lasting
     lost = {int(run): (outcome, why) for run, (outcome, why) in order["lost"].items()}
-    beat, limit = _watched(answer)
-    depot.write(shard, compute(job.plan, depot.grid, shard, lost=lost, timeout=job.timeout, limit=limit, beat=beat))
-
-
-def _watched(answer: Answer) -> tuple[Callable[[int], None], Callable[[float | None], Any]]:
-    """What `compute` calls: before every run, and to limit it. Whoever feeds us hears of both."""
-    return lambda run: answer(str(run)), partial(alarm, still=lambda: answer("still"))
+    watched: dict[str, Any] = {"limit": partial(alarm, still=slate.still), "beat": slate.begin}
+    made = compute(job.plan, depot.grid, shard, lost=lost, timeout=job.timeout, **watched)
+    slate.clear()
+    depot.write(shard, made)
 
 
 @lru_cache(1)
@@ -183,15 +185,15 @@ def _opened(path: str) -> Any:
     return Depot(Path(path))
 
 
-def _time(job: Job, runs: list[int], answer: Answer) -> None:
+def _time(job: Job, runs: list[int], slate: Slate, answer: Answer) -> None:
     """Runs of which nothing is kept but their seconds."""
     from tokenflock.sweeps.shards import compute, cut
 
     grid = cut(job.plan.shape, 1)
-    beat, limit = _watched(answer)
+    watched: dict[str, Any] = {"limit": partial(alarm, still=slate.still), "beat": slate.begin}
     for run in runs:
         began = time.perf_counter()
-        compute(job.plan, grid, run, timeout=job.timeout, limit=limit, beat=beat)
+        compute(job.plan, grid, run, timeout=job.timeout, **watched)
         answer(f"took {time.perf_counter() - began}")
 
 
