@@ -32,7 +32,7 @@ def by_waves(model, x, rtol=1e-6, spoil=None):
     """The velocity of a run's kernels, as (n, d), and its bound."""
     work = task(model, rtol=rtol)
     assert is_small(work, len(x))
-    stepper = SmallWavesStepper(work, x, 0, None)
+    stepper = SmallWavesStepper(work, x, 0, False, None)
     if spoil:
         spoil(stepper._work.share[TABLES])
     y = state_of(model, x, "float64")
@@ -111,6 +111,19 @@ def test_an_ensemble_is_its_runs_for_any_number_of_threads(monkeypatch):
     assert found[0].shape[0] == 4
     assert_array_equal(found[0], found[1])
     assert_array_equal(found[0][2], flock.simulate(model, starts[2], 30.0).x)
+
+
+@pytest.mark.parametrize("n", [400, 1001])
+def test_a_large_run_has_the_bits_of_one_core(n, monkeypatch):
+    monkeypatch.setenv("TOKENFLOCK_THREADS", "3")
+    model, x = flock.Model(dim=3, beta=9.0, mask="full"), flock.uniform(n, 3)
+    frames = []
+    for wide in (False, True):
+        stepper = HarmonicEngine().begin(task(model), x, wide=wide)
+        assert (stepper._wide, type(stepper)) == (wide, SmallWavesStepper)
+        frames.append(np.full((2, n, 3), np.nan))
+        assert stepper.advance(np.array([0.5, 1.0]), frames[-1], 10**9) == 2
+    assert_array_equal(*frames)
 
 
 def test_a_run_stops_when_all_tokens_have_met():

@@ -252,7 +252,7 @@ class HarmonicEngine:
         check_memory(task, *x.shape)
         allowed = task.rtol + task.atol
         if is_small(task, len(x)):
-            small = SmallWavesStepper(task, x, run, stop)
+            small = SmallWavesStepper(task, x, run, wide, stop)
             self._note(small.error)
             return small
         stepper = HarmonicStepper(task, x, run, wide, stop, max(SHARE * allowed, EPS), self._note)

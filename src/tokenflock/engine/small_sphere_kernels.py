@@ -1,4 +1,4 @@
-"""Velocities of some hundred tokens on S^2 by spherical harmonics, on one core: see small_circle_kernels.py.
+"""Velocities of some hundred tokens on S^2 by spherical harmonics: see small_circle_kernels.py.
 
 With x = (x_1, x_2, z) and orders m in the lanes, eight at a time, the functions of degree l that go with
 (x_1 + i x_2)^m come upwards in l from
@@ -13,11 +13,16 @@ grad F / (b F).
 from __future__ import annotations
 
 from tokenflock.engine.compiling import kernel
+from tokenflock.engine.cpu_terms import TOP, P, Z
+from tokenflock.engine.harmonic_kernels import SUMS, TOTALS
 from tokenflock.engine.harmonic_tables import BACK, DEGREE, MASS, NUMBERS, SEED, SHARPNESS, STEP, VALUE, WIDTH
-from tokenflock.engine.pair_kernels import HI
-from tokenflock.engine.simd import fma, indices, load, root, shifted, splat, store, within
+from tokenflock.engine.pair_kernels import HI, MOST_PARTS, n_parts
+from tokenflock.engine.simd import apart, fma, indices, load, root, shifted, splat, store, within
 from tokenflock.engine.small_circle_kernels import RAYS, TABLES, first_waves, totals_of
 
+# Pages of `share` after TABLES and RAYS: the moments of every token, then those of each part.
+MOMENTS, PARTS = 2, 3
+N_PAGES = PARTS + MOST_PARTS
 HEIGHT = 8  # the row of rays that holds z; those before it hold powers of x_1 + i x_2, here of any length
 COSINES, SINES, MASSES, EAST, NORTH, UP = range(6)  # rows of the tile: moments, then F and grad F of eight tokens
 
@@ -63,7 +68,7 @@ def _see_two(tile, tables, degree, rays, i, weight):
 
 
 @kernel
-def _meet(tile, tables, degree, z, order, at):
+def _meet(moments, tables, degree, z, order, at):
     """A token at height z meets all in sight, in the orders from `order` on: for each the sums over l of q_l and of
     its slope times the weighed moments."""
     p, p2 = load(tables, SEED, 0), load(tables, BACK, 0)
@@ -73,7 +78,7 @@ def _meet(tile, tables, degree, z, order, at):
         step = a * z
         g, g2 = fma(step, g, fma(a, p, -g2)), g
         p, p2 = fma(step, p, -p2), p
-        cosines, sines = load(tile, COSINES, at), load(tile, SINES, at)
+        cosines, sines = load(moments, COSINES, at), load(moments, SINES, at)
         even, odd = fma(p, cosines, even), fma(p, sines, odd)
         rise, fall = fma(g, cosines, rise), fma(g, sines, fall)
         at += WIDTH
@@ -101,7 +106,7 @@ def _join(tile, tables, degree, z, c, s, order, at):
 
 
 @kernel
-def _leave_row(tile, tables, degree, rays, i, k, causal):
+def _leave_row(tile, moments, tables, degree, rays, i, k, causal):
     """Register k of the rows MASSES .. UP: F and its partial derivatives at token i, order by order."""
     c, s = first_waves(rays, i)
     turn_c, turn_s, z = splat(rays[6, i]), splat(rays[7, i]), splat(rays[HEIGHT, i])
@@ -111,7 +116,7 @@ def _leave_row(tile, tables, degree, rays, i, k, causal):
         if causal:
             even, odd, rise, fall = _join(tile, tables, degree, z, c, s, order, at)
         else:
-            even, odd, rise, fall = _meet(tile, tables, degree, z, order, at)
+            even, odd, rise, fall = _meet(moments, tables, degree, z, order, at)
         mass, up = fma(even, c, fma(odd, s, mass)), fma(rise, c, fma(fall, s, up))
         # d (x_1 + i x_2)^m = m (x_1 + i x_2)^(m-1) (d x_1 + i d x_2)
         m = indices(float(order))
@@ -127,35 +132,82 @@ def _leave_row(tile, tables, degree, rays, i, k, causal):
 
 
 @kernel
-def _see_all(tile, tables, degree, rays, n):
-    """The weighed moments of all tokens."""
-    for j in range(0, n, 2):
-        _see_two(tile, tables, degree, rays, j, 1.0 if j + 1 < n else 0.0)
-    for m in range(0, tile.shape[1], WIDTH):
-        w = load(tables, MASS, m)
-        store(tile, COSINES, m, w * load(tile, COSINES, m))
-        store(tile, SINES, m, w * load(tile, SINES, m))
-
-
-@kernel
-def small_sphere_velocity(sums, part, terms, work, y, t, kind, out):
-    """(E6) on S^2 for V = c I, B = c' I, softmax, post norm. The padding of y, a token at rest, stays there."""
-    n, tile, tables, rays = terms.numbers.n, work.tile, work.share[TABLES], work.share[RAYS]
-    degree = int(tables[NUMBERS, DEGREE])
-    _set_rays(y, n, rays)
-    for m in range(tile.shape[1]):
-        tile[COSINES, m] = tile[SINES, m] = 0.0
-    causal = n == 1 or terms.rows[HI, 0] == 1
-    if not causal:
-        _see_all(tile, tables, degree, rays, n)
-    scale, first, last = splat(tables[NUMBERS, VALUE] / tables[NUMBERS, SHARPNESS]), splat(0.0), splat(float(n))
-    for i in range(0, n, WIDTH):
+def _leave_rows(tile, moments, tables, rays, first, stop, last, causal, out):
+    """The velocities of tokens first .. stop - 1; the padding after the last rests."""
+    degree, nothing, n = int(tables[NUMBERS, DEGREE]), splat(0.0), splat(float(last))
+    scale = splat(tables[NUMBERS, VALUE] / tables[NUMBERS, SHARPNESS])
+    for i in range(first, stop, WIDTH):
         for k in range(WIDTH):
-            _leave_row(tile, tables, degree, rays, i + k, k, causal)
-        weight = within(scale / totals_of(tile, MASSES), first, indices(float(i)), first, last)
+            _leave_row(tile, moments, tables, degree, rays, i + k, k, causal)
+        weight = within(scale / totals_of(tile, MASSES), nothing, indices(float(i)), nothing, n)
         a, b, c = load(rays, 0, i), load(rays, 1, i), load(rays, HEIGHT, i)
         east, north, up = totals_of(tile, EAST), totals_of(tile, NORTH), totals_of(tile, UP)
         along = fma(east, a, fma(north, b, up * c))
         store(out, 0, i, weight * fma(-along, a, east))
         store(out, 1, i, weight * fma(-along, b, north))
         store(out, 2, i, weight * fma(-along, c, up))
+
+
+@kernel
+def _clear(tile):
+    for m in range(tile.shape[1]):
+        tile[COSINES, m] = tile[SINES, m] = 0.0
+
+
+@kernel
+def _begins(last, parts, k):
+    """The first token of part k, at the beginning of a register."""
+    return min(last, (last + WIDTH - 1) // WIDTH * k // parts * WIDTH)
+
+
+@kernel
+def sphere_part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
+    """Full attention, part k, with the signature of the pair kernels: its moments, on a page of their own, or in the
+    pass SUMS its velocities, in p. Cut in the same way whoever takes it: the bits do not depend on the team."""
+    apart()
+    tables, rays, parts = share[TABLES], share[RAYS], n_parts(x, last)
+    first, stop, degree = _begins(last, parts, k), _begins(last, parts, k + 1), int(tables[NUMBERS, DEGREE])
+    if slope == SUMS:
+        _leave_rows(tile, share[MOMENTS], tables, rays, first, stop, last, False, p)
+        return
+    _clear(tile)
+    for j in range(first, stop, 2):
+        _see_two(tile, tables, degree, rays, j, 1.0 if j + 1 < stop else 0.0)
+    for m in range(0, tile.shape[1], WIDTH):
+        store(share[PARTS + k], COSINES, m, load(tile, COSINES, m))
+        store(share[PARTS + k], SINES, m, load(tile, SINES, m))
+
+
+@kernel
+def _gather(share, parts, length):
+    """The weighed moments of all parts."""
+    moments = share[MOMENTS]
+    for m in range(0, length, WIDTH):
+        cosines = sines = load(share[PARTS], COSINES, m) * splat(0.0)
+        for k in range(parts):
+            cosines, sines = cosines + load(share[PARTS + k], COSINES, m), sines + load(share[PARTS + k], SINES, m)
+        w = load(share[TABLES], MASS, m)
+        store(moments, COSINES, m, w * cosines)
+        store(moments, SINES, m, w * sines)
+
+
+@kernel
+def small_sphere_velocity(sums, part, terms, work, y, t, kind, out):
+    """(E6) on S^2 for V = c I, B = c' I, softmax, post norm. The padding of y, a token at rest, stays there.
+
+    A causal mask is one pass on this core; full attention is two of `sums`.
+    """
+    n, tile, share, near, p = terms.numbers.n, work.tile, work.share, work.near, work.tokens[P]
+    tables, rays, z, top = share[TABLES], share[RAYS], work.line[Z], work.line[TOP]
+    _set_rays(y, n, rays)
+    if n == 1 or terms.rows[HI, 0] == 1:
+        _clear(tile)
+        _leave_rows(tile, tile, tables, rays, 0, n, n, True, out)
+        return
+    rows, frozen, desk = terms.rows, terms.frozen, work.desk
+    sums(part, near, near, rows, frozen, TOTALS, False, n, p, z, top, share, tile, desk)
+    _gather(share, n_parts(near, n), tile.shape[1])
+    sums(part, near, near, rows, frozen, SUMS, False, n, p, z, top, share, tile, desk)
+    for a in range(3):
+        for i in range(n):
+            out[a, i] = p[a, i]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Task, is_near
-from tokenflock.engine.cpu import CpuStepper
+from tokenflock.engine.cpu import CpuStepper, sums_pointer
 from tokenflock.engine.cpu_terms import columns_for, is_plain
 from tokenflock.engine.harmonic_kernels import FLAT
 from tokenflock.engine.harmonic_tables import (
@@ -37,14 +37,16 @@ from tokenflock.engine.harmonic_tables import (
     steps_of,
 )
 from tokenflock.engine.pointers import Pointer, part_signature, sums_signature
-from tokenflock.engine.small_circle_kernels import RAYS, TABLES, no_part, no_sums, small_circle_velocity
-from tokenflock.engine.small_sphere_kernels import HEIGHT, small_sphere_velocity
+from tokenflock.engine.small_circle_kernels import TABLES, no_part, no_sums, small_circle_velocity
+from tokenflock.engine.small_sphere_kernels import HEIGHT, N_PAGES, small_sphere_velocity, sphere_part
+from tokenflock.engine.sums_kernels import new_desk
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 
 MOST_TOKENS = 4_000  # beyond it two cores and sums in blocks do better
 MOST_REGISTERS = {2: 64, 3: 400}  # on the circle rounding grows like the square of this
 MOST_SHARPNESS = 1e4
+WIDE_FROM = 10_000  # tokens times registers, some 20 microseconds, from which a velocity is shared among the cores
 TILE_ROWS = 6
 
 
@@ -119,19 +121,29 @@ def _pointers() -> tuple[Pointer, Pointer]:
     return Pointer(no_sums, sums_signature("float64")), Pointer(no_part, part_signature("float64"))
 
 
+@lru_cache
+def _sphere_part() -> Pointer:
+    return Pointer(sphere_part, part_signature("float64"))
+
+
 class SmallWavesStepper(CpuStepper):
     """A run of the CPU engine whose velocities come from waves."""
 
-    def __init__(self, task: Task, x: Array, run: int, stop: NDArray[np.uint8] | None) -> None:
-        super().__init__(task, x, run, False, stop)
+    def __init__(self, task: Task, x: Array, run: int, wide: bool, stop: NDArray[np.uint8] | None) -> None:
         model, n, allowed = task.model, len(x), task.rtol + task.atol
+        self._shared = model.dim == 3 and model.mask == "full"  # among the cores, if there is enough of it
+        enough = n * registers(model, n, allowed) >= WIDE_FROM
+        super().__init__(task, x, run, wide and self._shared and enough, stop)
         table = _table(model.dim, sharpness(model), _tail(n, allowed))
-        share = np.zeros((2, max(N_ROWS, HEIGHT + 1), max(table.shape[1], WIDTH * WIDTH, columns_for(n))))
+        length = max(table.shape[1], WIDTH * WIDTH)
+        pages, rows = N_PAGES if self._shared else 2, max(N_ROWS, HEIGHT + 1)
+        share = np.zeros((pages, rows, max(length, columns_for(n))))
         share[TABLES, :N_ROWS, : table.shape[1]] = table
         share[TABLES, NUMBERS, VALUE] = model.values[0, 0, 0]
-        assert share[RAYS].shape[0] > HEIGHT
-        self._work = self._work._replace(share=share, tile=np.zeros((TILE_ROWS, max(table.shape[1], WIDTH * WIDTH))))
+        tile = np.zeros((TILE_ROWS, length))
+        self._work = self._work._replace(share=share, tile=tile, desk=new_desk("near3"))
         self.error = error_bound(model, n, allowed)
 
     def _kernels(self, wide: bool) -> tuple[tuple[Pointer, Pointer], Any]:
-        return _pointers(), small_circle_velocity if self._task.model.dim == 2 else small_sphere_velocity
+        pairs = (sums_pointer(wide, "float64"), _sphere_part()) if self._shared else _pointers()
+        return pairs, small_circle_velocity if self._task.model.dim == 2 else small_sphere_velocity
