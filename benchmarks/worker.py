@@ -66,8 +66,6 @@ def reference(order: dict) -> dict:
 def evaluation(model, x, wide: bool):
     """A function of nothing that evaluates the velocity once, with the kernels of a run and all arrays in place."""
     from tokenflock.engine import cpu
-    from tokenflock.engine.contract import Task
-    from tokenflock.schemes import TSIT5
 
     terms = cpu.lay_out(model, len(x), "float64")
     work, y = cpu.scratch(model, terms, "float64"), cpu.state_of(model, x, "float64")
@@ -75,10 +73,7 @@ def evaluation(model, x, wide: bool):
     pointers = cpu.sums_pointer(wide, "float64"), cpu.part_pointer(cpu.kernel_for(model), "float64")
     cpu.blas().limit(limits=1)
     if wide:
-        task = Task(model, 1.0, TSIT5, None, 1e-6, 1e-9, "float64", 0)
-        stepper = cpu.CpuStepper(task, x, 0, True, None)
-        terms, work = stepper._terms, stepper._work
-        TEAM.enter_context(stepper._team())
+        TEAM.enter_context(cpu.team(model, terms, work, pointers[1]))
     return lambda: function(*pointers, terms, work, y, 0.0, 0, out)
 
 

@@ -134,6 +134,7 @@ def _leave_row(tile, moments, tables, degree, rays, i, k, causal):
 @kernel
 def _leave_rows(tile, moments, tables, rays, first, stop, last, causal, out):
     """The velocities of tokens first .. stop - 1; the padding after the last rests."""
+    apart()
     degree, nothing, n = int(tables[NUMBERS, DEGREE]), splat(0.0), splat(float(last))
     scale = splat(tables[NUMBERS, VALUE] / tables[NUMBERS, SHARPNESS])
     for i in range(first, stop, WIDTH):
