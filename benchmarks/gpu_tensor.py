@@ -22,6 +22,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from gpu_limits import limits, polynomial, seconds
 from tokenflock.engine.gpu_pairs import Reach, _seen, _splits, _stretches
 
 LOG2E = 1.0 / math.log(2.0)
@@ -41,20 +42,6 @@ def _power(s, NATIVE: tl.constexpr):
         return tl.inline_asm_elementwise("ex2.approx.ftz.f32 $0, $1;", "=f,f", [s], tl.float32, is_pure=True, pack=1)
     else:
         return tl.exp2(s)
-
-
-@triton.jit
-def _polynomial(s):
-    """2^s by the FMA units, 2^-126 below that."""
-    s = tl.maximum(s, -126.0)
-    raised = s + 12582912.0
-    r = s - (raised - 12582912.0)
-    p = tl.fma(r, 0.0013400428177615838, 0.009618056678524637)
-    p = tl.fma(p, r, 0.05550327226670302)
-    p = tl.fma(p, r, 0.24022650922288757)
-    p = tl.fma(p, r, 0.6931472067028326)
-    p = tl.fma(p, r, 1.0)
-    return (p.to(tl.int32, bitcast=True) + (raised.to(tl.int32, bitcast=True) << 23)).to(tl.float32, bitcast=True)
 
 
 @triton.jit
@@ -98,7 +85,7 @@ def _sweep(
             exponents, weights, z = _eighths(s, BM, BN), (), sums[0]
             for part in tl.static_range(8):
                 if part < POLY:
-                    w = _polynomial(exponents[part])
+                    w = polynomial(exponents[part])
                 else:
                     w = _power(exponents[part], NATIVE)
                 weights = weights + (w,)  # noqa: RUF005
@@ -213,7 +200,6 @@ DEPTHS = ({"STAGES": 2}, {"STAGES": 4})  # of the copies to shared memory: the s
 def main() -> None:
     """Every variant: pairs a second, error of the pull, and whether two calls give the same bits."""
     from gpu import BETA, definition, tokens
-    from gpu_limits import limits, seconds
 
     print(f"exponentials float32 {limits()['exponentials float32']:.3e} /s", flush=True)
     for d, n in ((2, 2**19), (3, 2**18), (4, 2**18)):

@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 import tokenflock as flock
+from tokenflock.engine import small_waves
 from tokenflock.engine.contract import Task
 from tokenflock.engine.cpu import CpuStepper, state_of, velocity_kernel
 from tokenflock.engine.cpu_terms import KINDS
@@ -36,6 +37,7 @@ from tokenflock.model import Model, visible
 from tokenflock.schemes import TSIT5
 
 HERE = Path(__file__).parent
+TOLERANCES = 1e-6  # rtol and atol of a run of few tokens: what its waves must keep
 
 
 def best_of(call: Callable[[], object], repeats: int = 7) -> tuple[float, float]:
@@ -71,6 +73,16 @@ def pairs(model: Model, n: int) -> Callable[[], None]:
     y = state_of(model, x, "float64")
     out, kernel = np.zeros_like(y), velocity_kernel(model)
     return lambda: kernel(*stepper._pairs, stepper._terms, stepper._work, y, 0.0, KINDS["post"], out)
+
+
+def few(model: Model, n: int) -> Callable[[], None]:
+    """A call that evaluates one velocity by the waves of few tokens, on one core."""
+    x = flock.uniform(n, model.dim, seed=0)
+    work = Task(model, 1.0, TSIT5, None, TOLERANCES, 0.0, "float64", 0)
+    stepper = small_waves.SmallWavesStepper(work, x, 0, False, None)
+    y = state_of(model, x, "float64")
+    out, (pairs, kernel) = np.zeros_like(y), stepper._kernels(False)
+    return lambda: kernel(*pairs, stepper._terms, stepper._work, y, 0.0, KINDS["post"], out)
 
 
 def limit() -> Callable[[], float] | None:
@@ -147,6 +159,13 @@ def fit() -> None:
             points.append((registers_for(flock.Model(dim=dim, beta=b, mask=mask), n), core_s(call) / n))
         slope, base = np.polyfit(*np.array(points).T, 1)
         print(f"d={dim} {mask}: pair {pair:.2e} s, token {base:.1e} s, token and register {slope:.1e} s", flush=True)
+    for dim, mask in itertools.product((2, 3), MASKS[:2]):
+        n, points = small_waves.MOST_TOKENS, []  # the call from Python, some 40 microseconds, is no part of it
+        for b in (1.0, 9.0, 30.0) + ((300.0,) if dim == 2 else ()):
+            model = flock.Model(dim=dim, beta=b, mask=mask)
+            points.append((small_waves.registers(model, n, TOLERANCES), core_s(few(model, n), 50) / n))
+        slope, base = np.polyfit(*np.array(points).T, 1)
+        print(f"few tokens, d={dim} {mask}: token {base:.1e} s, token and register {slope:.1e} s", flush=True)
 
 
 def grid() -> None:

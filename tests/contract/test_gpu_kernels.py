@@ -4,7 +4,6 @@ The interpreter runs each kernel as numpy, slowly: sizes are small there, and ju
 """
 
 import math
-import os
 import subprocess
 import sys
 
@@ -14,27 +13,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import models
 import tokenflock as flock
+from interpreted import DEVICE, ON_DEVICE, torch
+from tokenflock.engine import gpu_ensembles, gpu_kernels, gpu_pairs
 from tokenflock.engine.contract import Outcome, Task
+from tokenflock.engine.gpu_pairs import Reach, columns_of, sums_of_columns
+from tokenflock.engine.gpu_products import product_sums
+from tokenflock.engine.gpu_wide import wide_sums
+from tokenflock.engine.torch_terms import lay_out
 from tokenflock.model import flow_at, pulls
 from tokenflock.schemes import TSIT5
 from tolerances import close
 
-torch = pytest.importorskip("torch", reason="engine='gpu' needs torch: pip install 'tokenflock[gpu]'")
-ON_DEVICE = torch.cuda.is_available()
-if not ON_DEVICE:
-    # Read when triton is first imported, which torch does not do by itself.
-    if "triton" in sys.modules and not os.environ.get("TRITON_INTERPRET"):
-        pytest.skip("triton is loaded already, without its interpreter, and there is no GPU", allow_module_level=True)
-    os.environ["TRITON_INTERPRET"] = "1"
-pytest.importorskip("triton", reason="the kernels need triton: pip install 'tokenflock[gpu]'")
-
-from tokenflock.engine import gpu_ensembles, gpu_kernels, gpu_pairs  # noqa: E402
-from tokenflock.engine.gpu_pairs import Reach, columns_of, sums_of_columns  # noqa: E402
-from tokenflock.engine.gpu_products import product_sums  # noqa: E402
-from tokenflock.engine.gpu_wide import wide_sums  # noqa: E402
-from tokenflock.engine.torch_terms import lay_out  # noqa: E402
-
-DEVICE = "cuda" if ON_DEVICE else "cpu"
 N = 70 if not ON_DEVICE else 300
 SERVED = [c for c in models.every_model_option() if c.model.space != "rescaled" and not math.isinf(c.model.beta)]
 # One of a kind in the interpreter; a device does them all.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tokenflock.cli import place
-from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken
+from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken, switch
 from tokenflock.errors import SpecError, bad, clash, unknown
 from tokenflock.store import write_text
 
@@ -30,10 +30,8 @@ FAILED_SHOWN = 10  # of one claim; the JSON file has them all
 @spoken
 def check(
     names: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Names, or a paper: causal/.")] = None,
-    every: Annotated[bool, typer.Option("--all", metavar="", help="All claims.")] = False,
-    listing: Annotated[
-        bool, typer.Option("--list", metavar="", help="List the names and stop; with --verbose what they say.")
-    ] = (False),
+    every: Annotated[bool, switch("--all", help="All claims.")] = False,
+    listing: Annotated[bool, switch("--list", help="List the names and stop; with --verbose what they say.")] = (False),
     quick: QUICK = False,
     trials: Annotated[str | None, typer.Option(metavar="N", help="Of every case. Default: the claim's own.")] = None,
     seed: Annotated[str, typer.Option(metavar="N", help="Of all trials.")] = "0",
@@ -41,9 +39,7 @@ def check(
     to_json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="The verdicts; - is stdout.")] = None,
     out: OUT = None,
     overwrite: OVERWRITE = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", metavar="", help="Statements and cases, as for a single claim.")
-    ] = False,
+    verbose: Annotated[bool, switch("--verbose", help="Statements and cases, as for a single claim.")] = False,
 ) -> None:
     """Check claims of the papers by experiment: what each states, what was measured, and the verdict.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import tokenflock as flock
-from tokenflock.cli.speech import app, spoken
+from tokenflock.cli.speech import app, spoken, switch
 
 
 @app.command()
@@ -17,10 +17,8 @@ from tokenflock.cli.speech import app, spoken
 def diagnose(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .zarr or .nc that simulate wrote.")],
     run: Annotated[str | None, typer.Option(metavar="K", help="This run of an ensemble, from 0.")] = None,
-    again: Annotated[
-        bool, typer.Option("--again/--no-again", metavar="", help="Repeat the run, finer and disturbed.")
-    ] = True,
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Answer as JSON on stdout.")] = False,
+    again: Annotated[bool, switch("--again/--no-again", help="Repeat the run, finer and disturbed.")] = True,
+    as_json: Annotated[bool, switch("--json", help="Answer as JSON on stdout.")] = False,
 ) -> None:
     """Say what is wrong or remarkable about a saved run: symptoms, the numbers behind them, what to try.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tokenflock.cli.speech import OVERWRITE, app, say, spoken
+from tokenflock.cli.speech import OVERWRITE, app, say, spoken, switch
 from tokenflock.errors import SpecError, clash
 
 
@@ -23,10 +23,8 @@ def explore(
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Who may connect: any but loopback needs the token that is printed.")
     ] = "127.0.0.1",
-    no_browser: Annotated[bool, typer.Option("--no-browser", metavar="", help="Do not open a browser.")] = False,
-    export: Annotated[
-        bool, typer.Option("--export", metavar="", help="Write a page with a saved run, and stop.")
-    ] = False,
+    no_browser: Annotated[bool, switch("--no-browser", help="Do not open a browser.")] = False,
+    export: Annotated[bool, switch("--export", help="Write a page with a saved run, and stop.")] = False,
     run: Annotated[int | None, typer.Option(metavar="K", help="With --export: this run of an ensemble.")] = None,
     overwrite: OVERWRITE = False,
 ) -> None:

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 
 import tokenflock as flock
-from tokenflock.cli.speech import app, say, show, spoken
+from tokenflock.cli.speech import app, say, show, spoken, switch
 
 
 @app.command()
 @spoken
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Answer as JSON on stdout.")] = False,
+    as_json: Annotated[bool, switch("--json", help="Answer as JSON on stdout.")] = False,
 ) -> None:
     """Say what this machine has: engines, each checked, versions, threads, the cache of compiled kernels, the GPU.
 

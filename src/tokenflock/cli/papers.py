@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tokenflock.cli import place
-from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken
+from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken, switch
 from tokenflock.errors import SpecError, unknown
 
 ANIMATIONS = ("gif", "mp4")
@@ -20,8 +20,8 @@ ANIMATIONS = ("gif", "mp4")
 @spoken
 def figure(
     names: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Names that --list shows.")] = None,
-    every: Annotated[bool, typer.Option("--all", metavar="", help="All figures.")] = False,
-    listing: Annotated[bool, typer.Option("--list", metavar="", help="List the names and stop.")] = False,
+    every: Annotated[bool, switch("--all", help="All figures.")] = False,
+    listing: Annotated[bool, switch("--list", help="List the names and stop.")] = False,
     animate: Annotated[
         str | None, typer.Option(metavar="gif|mp4", help="A film of it instead, where it moves.")
     ] = None,

@@ -20,11 +20,11 @@ from tokenflock.errors import WHOLE_RUNS, TokenflockError
 NONE_GIVEN = {"default_map": {"help": False, "install_completion": False, "show_completion": False}}
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", context_settings=NONE_GIVEN)
 
+# An option that is given or not: without a metavar the help shows <bool> beside it.
+switch = functools.partial(typer.Option, metavar="")
 OUT = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write to; made if it does not exist.")]
-OVERWRITE = Annotated[bool, typer.Option("--overwrite", metavar="", help="Replace what is there.")]
-QUICK = Annotated[
-    bool, typer.Option("--quick", metavar="", help="Smaller runs: seconds instead of minutes, the same shapes.")
-]
+OVERWRITE = Annotated[bool, switch("--overwrite", help="Replace what is there.")]
+QUICK = Annotated[bool, switch("--quick", help="Smaller runs: seconds instead of minutes, the same shapes.")]
 
 
 def say(text: str, style: str = "") -> None:

@@ -10,7 +10,7 @@ import typer
 
 from tokenflock.cli import place
 from tokenflock.cli.check import Bar, _strict, _whole
-from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken
+from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken, switch
 from tokenflock.errors import FileError, MissingExtra, SpecError, unknown
 from tokenflock.store import write_text
 
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 @spoken
 def study(
     names: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="Names that --list shows.")] = None,
-    every: Annotated[bool, typer.Option("--all", metavar="", help="All studies.")] = False,
-    listing: Annotated[
-        bool, typer.Option("--list", metavar="", help="List the names and their questions, and stop.")
-    ] = False,
+    every: Annotated[bool, switch("--all", help="All studies.")] = False,
+    listing: Annotated[bool, switch("--list", help="List the names and their questions, and stop.")] = False,
     quick: QUICK = False,
     seed: Annotated[str, typer.Option(metavar="N", help="Of all cells.")] = "0",
     to_json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="The answers; - is stdout.")] = None,

@@ -46,7 +46,7 @@ def _largest(block, r, first, last):
 
 
 @kernel
-def exponentials(block, r, first, last, best):
+def _exponentials(block, r, first, last, best):
     """A stretch of a row becomes 2^(s - best); returns its sum."""
     m, j = width(block), first
     level = splat(best)
@@ -132,7 +132,7 @@ def _rows_of_tile(tokens, query, rows, known, reach, i, tile, p, z, top):
             best = block.dtype.type(0.0)
         itself = block.dtype.type(2.0 ** (block[r, own] - best))
         block[r, own] = NEVER
-        others[r] = exponentials(block, r, first, last, best)
+        others[r] = _exponentials(block, r, first, last, best)
         z[0, i + r] = others[r] + itself
         for j in range(first):
             block[r, j] = 0.0

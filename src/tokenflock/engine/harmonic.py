@@ -42,14 +42,13 @@ from tokenflock.engine.harmonic_tables import (
     SHARPNESS,
     SMALLEST,
     VALUE,
-    WIDTH,
     Series,
     circle_modes,
     circle_series,
+    registers,
     sharpness,
     sphere_degree,
     sphere_series,
-    steps_of,
 )
 from tokenflock.engine.machine import threads
 from tokenflock.engine.pointers import Pointer, part_signature, sums_signature
@@ -93,10 +92,7 @@ def series_for(model: Model, n: int, tolerance: float) -> Series:
 
 def registers_for(model: Model, n: int, tolerance: float = TOLERANCE) -> int:
     """Registers of waves for every token: what a velocity costs, over n."""
-    b, tail = sharpness(model), _tail(model, n, tolerance)
-    if model.dim == 2:
-        return -(-circle_modes(b, tail)[0] // WIDTH)
-    return steps_of(sphere_degree(b, tail)[0])
+    return registers(model.dim, sharpness(model), _tail(model, n, tolerance))
 
 
 def _part_of(model: Model) -> Any:

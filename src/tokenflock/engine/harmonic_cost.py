@@ -35,8 +35,8 @@ WAVE_S = {
     (3, "both ways"): 18e-9,
 }
 TOKEN_S = 50e-9  # a token, whatever its waves
-SMALL_WAVE_S = {(2, "causal"): 2.0e-9, (2, "full"): 2.7e-9, (3, "causal"): 2.0e-9, (3, "full"): 2.2e-9}  # few tokens
-SMALL_TOKEN_S = {2: 6e-9, 3: 40e-9}
+SMALL_WAVE_S = {(2, "causal"): 1.9e-9, (2, "full"): 2.7e-9, (3, "causal"): 2.9e-9, (3, "full"): 3.1e-9}  # few tokens
+SMALL_TOKEN_S = {2: 13e-9, 3: 40e-9}
 BLOCK_S = 5e-6  # a register of waves, whatever the tokens: the blocks are added up
 
 

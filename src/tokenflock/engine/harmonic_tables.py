@@ -141,6 +141,13 @@ def steps_of(degree: int) -> int:
     return sum(degree + 1 - m for m in range(0, degree + 1, WIDTH))
 
 
+def registers(dim: int, b: float, tolerance: float) -> int:
+    """Registers of waves for every token, for errors of a pair within the tolerance."""
+    if dim == 2:
+        return -(-max(circle_modes(b, tolerance)[0], 1) // WIDTH)
+    return steps_of(sphere_degree(b, tolerance)[0])
+
+
 def sphere_series(b: float, tolerance: float) -> Series:
     """The table for S^2: weights of each degree, and the recurrence of the Legendre functions.
 

@@ -82,6 +82,13 @@ def _meet_panel(tokens, i, tall, j, wide, level, tile, pulls, mass):
 
 
 @kernel
+def chunk_of(s):
+    """The chunk that strip s belongs to: long and short strips in turn."""
+    turn = s % (2 * STRIPS)
+    return min(turn, 2 * STRIPS - 1 - turn)
+
+
+@kernel
 def mass_of(share, k):
     """The mass of every token in chunk k, (1, n): the chunks share a page, for d > STRIPS."""
     return share[1 + STRIPS].reshape((share.shape[2], share.shape[1]))[k : k + 1]
@@ -101,8 +108,7 @@ def mutual_products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, 
         for a in range(d):
             pulls[i, a] = 0.0
     for s in range((n + TALL - 1) // TALL):
-        turn = s % (2 * STRIPS)
-        if k != min(turn, 2 * STRIPS - 1 - turn):  # long and short strips in turn
+        if chunk_of(s) != k:
             continue
         i, tall = s * TALL, min(TALL, n - s * TALL)
         _meet_itself(tokens, i, tall, level, tile, pulls, mass)

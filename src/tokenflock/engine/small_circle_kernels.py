@@ -21,6 +21,15 @@ COSINES, SINES, MASSES, TURNS = range(4)  # rows of the tile: sums of the waves 
 
 
 @kernel
+def store_powers(rays, i, c, s):
+    """Rows of `rays`: the powers 1, 2, 4 and 8 of c + i s, eight tokens at a time."""
+    for r in range(0, 8, 2):
+        store(rays, r, i, c)
+        store(rays, r + 1, i, s)
+        c, s = fma(c, c, -(s * s)), (s + s) * c
+
+
+@kernel
 def _set_rays(y, n, rays):
     """Rows of `rays`: (cos, sin) of a, 2a, 4a and 8a, a the angle of a token, which may have any length."""
     one = splat(1.0)
@@ -28,10 +37,7 @@ def _set_rays(y, n, rays):
         c, s = load(y, 0, i), load(y, 1, i)
         inverse = one / root(fma(c, c, s * s))
         c, s = c * inverse, s * inverse
-        for r in range(0, 8, 2):
-            store(rays, r, i, c)
-            store(rays, r + 1, i, s)
-            c, s = fma(c, c, -(s * s)), (s + s) * c
+        store_powers(rays, i, c, s)
 
 
 @kernel

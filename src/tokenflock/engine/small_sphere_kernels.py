@@ -18,7 +18,7 @@ from tokenflock.engine.harmonic_kernels import SUMS, TOTALS
 from tokenflock.engine.harmonic_tables import BACK, DEGREE, MASS, NUMBERS, SEED, SHARPNESS, STEP, VALUE, WIDTH
 from tokenflock.engine.pair_kernels import HI, MOST_PARTS, n_parts
 from tokenflock.engine.simd import apart, fma, indices, load, root, shifted, splat, store, within
-from tokenflock.engine.small_circle_kernels import RAYS, TABLES, first_waves, totals_of
+from tokenflock.engine.small_circle_kernels import RAYS, TABLES, first_waves, store_powers, totals_of
 
 # Pages of `share` after TABLES and RAYS: the moments of every token, then those of each part.
 MOMENTS, PARTS = 2, 3
@@ -36,10 +36,7 @@ def _set_rays(y, n, rays):
         inverse = one / root(fma(c, c, fma(s, s, z * z)))
         c, s = c * inverse, s * inverse
         store(rays, HEIGHT, i, z * inverse)
-        for r in range(0, 8, 2):
-            store(rays, r, i, c)
-            store(rays, r + 1, i, s)
-            c, s = fma(c, c, -(s * s)), (s + s) * c
+        store_powers(rays, i, c, s)
 
 
 @kernel
@@ -68,16 +65,20 @@ def _see_two(tile, tables, degree, rays, i, weight):
 
 
 @kernel
+def _next_degree(a, z, p, p2, g, g2):
+    """q_l, q_{l-1} and their slopes from those one degree below."""
+    step = a * z
+    return fma(step, p, -p2), p, fma(step, g, fma(a, p, -g2)), g
+
+
+@kernel
 def _meet(moments, tables, degree, z, order, at):
     """A token at height z meets all in sight, in the orders from `order` on: for each the sums over l of q_l and of
     its slope times the weighed moments."""
     p, p2 = load(tables, SEED, 0), load(tables, BACK, 0)
     g = g2 = even = odd = rise = fall = z - z
     for _ in range(order, degree + 1):
-        a = load(tables, STEP, at)
-        step = a * z
-        g, g2 = fma(step, g, fma(a, p, -g2)), g
-        p, p2 = fma(step, p, -p2), p
+        p, p2, g, g2 = _next_degree(load(tables, STEP, at), z, p, p2, g, g2)
         cosines, sines = load(moments, COSINES, at), load(moments, SINES, at)
         even, odd = fma(p, cosines, even), fma(p, sines, odd)
         rise, fall = fma(g, cosines, rise), fma(g, sines, fall)
@@ -91,10 +92,7 @@ def _join(tile, tables, degree, z, c, s, order, at):
     p, p2 = load(tables, SEED, 0), load(tables, BACK, 0)
     g = g2 = even = odd = rise = fall = z - z
     for _ in range(order, degree + 1):
-        a = load(tables, STEP, at)
-        step = a * z
-        g, g2 = fma(step, g, fma(a, p, -g2)), g
-        p, p2 = fma(step, p, -p2), p
+        p, p2, g, g2 = _next_degree(load(tables, STEP, at), z, p, p2, g, g2)
         own = load(tables, MASS, at) * p
         cosines, sines = fma(own, c, load(tile, COSINES, at)), fma(own, s, load(tile, SINES, at))
         store(tile, COSINES, at, cosines)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.engine import harmonic_tables
 from tokenflock.engine.contract import Task, is_near
 from tokenflock.engine.cpu import CpuStepper, sums_pointer
 from tokenflock.engine.cpu_terms import columns_for, is_plain
@@ -29,12 +30,10 @@ from tokenflock.engine.harmonic_tables import (
     STEP,
     VALUE,
     WIDTH,
-    circle_modes,
     circle_series,
     sharpness,
     sphere_degree,
     sphere_series,
-    steps_of,
 )
 from tokenflock.engine.pointers import Pointer, part_signature, sums_signature
 from tokenflock.engine.small_circle_kernels import TABLES, no_part, no_sums, small_circle_velocity
@@ -57,10 +56,7 @@ def _tail(n: int, allowed: float) -> float:
 
 def registers(model: Model, n: int, allowed: float) -> int:
     """Registers of waves for every token: what a velocity costs, over n."""
-    b, tail = sharpness(model), _tail(n, allowed)
-    if model.dim == 2:
-        return -(-max(circle_modes(b, tail)[0], 1) // WIDTH)
-    return steps_of(sphere_degree(b, tail)[0])
+    return harmonic_tables.registers(model.dim, sharpness(model), _tail(n, allowed))
 
 
 def error_bound(model: Model, n: int, allowed: float) -> float:
