@@ -1,37 +1,42 @@
-"""How many instructions a GPU issues for one pair, counted in the machine code. No GPU is needed: Triton compiles.
+"""How many cycles a GPU needs for one pair, counted in the machine code. No GPU is needed: Triton compiles.
 
     python benchmarks/gpu_slots.py
 
-A multiprocessor of compute capability 9.0 issues 128 lanes a clock and has 16 exponentials: 8 instructions for each.
-A loop with fewer is bound by exponentials at best, one with more by issue. This is a bound and no time: stalls are not
-in it, and only a device measures. Counts are of the innermost loop over unmasked pairs.
+A quarter of a multiprocessor of compute capability 9.0 issues one instruction a cycle and has an exponential unit that
+takes 8 cycles for a warp. Registers lie in two banks, even and odd, of which each is read once a cycle, so that an
+instruction takes as many cycles as it reads registers of one bank. What it read just before (.reuse) and what is the
+same for all lanes (uniform registers) costs nothing. This sum of cycles is within 10 % of what an H200 takes, where 16
+or more warps fit: a block can be chosen before one sits at a GPU (benchmarks/gpu_tiles.py then measures).
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-ISSUED, EXPONENTIALS = 128, 16  # lanes a clock of one multiprocessor
+from tokenflock.engine import gpu_pairs
+
+EXPONENTIAL = 8  # cycles
 REGISTERS = 65_536
 TOOLS = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
 TARGET = GPUTarget("cuda", 90, 32)
+SIZES = ("n", "stride", "back", "ahead", "width")
 
 
-def build(kernel, pointers: dict[str, str], sizes: tuple[str, ...], constants: dict, **options):
+def build(kernel, pointers: dict[str, str], constants: dict, **options):
     """A kernel compiled for TARGET; pointers and sizes are multiples of 16."""
-    kinds = {**pointers, **dict.fromkeys(sizes, "i32"), **dict.fromkeys(constants, "constexpr")}
+    kinds = {**pointers, **dict.fromkeys(SIZES, "i32"), **dict.fromkeys(constants, "constexpr")}
     names = kernel.arg_names  # Triton goes by their order
     signature = {name: kinds[name] for name in names}
     given = {(names.index(name),): value for name, value in constants.items()}
-    aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(pointers) + len(sizes))}
+    aligned = {(at,): [["tt.divisibility", 16]] for at in range(len(pointers) + len(SIZES))}
     return triton.compile(ASTSource(kernel, signature, given, aligned), target=TARGET, options=options)
 
 
@@ -40,72 +45,63 @@ def told(tool: str, option: str, path: Path) -> str:
     return subprocess.run([TOOLS / tool, option, path], capture_output=True, text=True, check=True).stdout
 
 
-def loops(code: str) -> list[Counter]:
+def loops(code: str) -> list[list[str]]:
     """The instructions of every loop: what lies between a label and a branch back to it."""
     labels, found, out = {}, [], []
     for line in code.splitlines():
         if label := re.match(r"(\.L_x_\d+):", line):
             labels[label[1]] = len(found)
-        elif instruction := re.match(r"\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?(\w+)(.*?);", line):
+        elif instruction := re.match(r"\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?(.*?);", line):
             found.append(instruction[1])
-            back = re.search(r"\.L_x_\d+", instruction[2]) if instruction[1] == "BRA" else None
+            back = re.search(r"\.L_x_\d+", instruction[1]) if instruction[1].startswith("BRA") else None
             if back and back[0] in labels:
-                out.append(Counter(found[labels[back[0]] :]))
+                out.append(found[labels[back[0]] :])
     return out
 
 
-def count(name: str, kernel, pairs: int, by_polynomial: int = 0, folder: Path = Path(), **how) -> None:
-    """Print a row. pairs: of a lane in one tile; of 8 of them so many have no exponential."""
-    warps = how["num_warps"]
-    built = build(kernel, **how)
+def cycles(code: list[str]) -> int:
+    """Of all instructions, by the registers that they read."""
+    total, kept = 0, {}
+    for instruction in code:
+        sources = instruction.split(",")[1:]
+        read = {slot: int(r[1]) for slot, s in enumerate(sources) if (r := re.search(r"(?<!U)R(\d+)", s))}
+        fresh = {register for slot, register in read.items() if kept.get(slot) != register}
+        kept = {slot: register for slot, register in read.items() if ".reuse" in sources[slot]}
+        odd = sum(register % 2 for register in fresh)
+        total += max(1, odd, len(fresh) - odd)
+    return total
+
+
+def count(d: int, near: bool, folder: Path) -> None:
+    """Print a row for float32 tokens."""
+    tile = gpu_pairs.tile_for(d, double=False, near=near)
+    options = {k: tile.pop(k) for k in ("num_warps", "maxnreg")}
+    constants = {"D": d, "SPAN": gpu_pairs.CHUNK, "NEAR": near, "BIASED": False, "NATIVE": True, "EDGES": False, **tile}
+    pointers = dict.fromkeys(("x", "u", "tops", "slope", "out"), "*fp32")
     path = folder / "kernel.cubin"
-    path.write_bytes(built.asm["cubin"])
-    # The loop without masks has least instructions for a pair; loops around it hold it, and have more.
-    mine = [c for c in loops(told("nvdisasm", "-c", path)) if c["MUFU"]]
-    exponentials = 1.0 - by_polynomial / 8
-    slots = min(sum(c.values()) * exponentials / c["MUFU"] for c in mine)
-    best = next(c for c in mine if sum(c.values()) * exponentials / c["MUFU"] == slots)
+    path.write_bytes(build(gpu_pairs._sums, pointers, constants, **options).asm["cubin"])
+    # The innermost loop has least instructions for a pair; loops around it hold it, and have more.
+    mine = [(sum(i.startswith("MUFU") for i in code), code) for code in loops(told("nvdisasm", "-c", path))]
+    pairs, code = min(((n, code) for n, code in mine if n), key=lambda row: len(row[1]) / row[0])
     registers = int(re.findall(r"REG:(\d+)", told("cuobjdump", "-res-usage", path))[-1])
-    programs = REGISTERS // (-(-registers // 8) * 8 * 32 * warps)
-    times = best["MUFU"] / exponentials / pairs  # tiles that the compiler unrolled
-    bound = min(ISSUED / slots, EXPONENTIALS / exponentials) / EXPONENTIALS
-    units = " ".join(f"{best[u] / times / pairs:.2f} {u}" for u in ("MUFU", "FADD", "FMUL", "FFMA") if best[u])
-    products = f"{best['HGMMA'] / times:.0f} products a tile" if best["HGMMA"] else ""
-    spilled = best["LDL"] + best["STL"]
+    warps = REGISTERS // (-(-registers // 8) * 8 * 32)
+    needed = cycles(code) / pairs
+    spilled = sum(i.startswith(("LDL", "STL")) for i in code)
     print(
-        f"{name:52s} {slots:6.2f} issued a pair  at most {bound:.2f} of the exponentials  {registers:3d} registers, "
-        f"{programs * warps} warps  {units}  {products}{f'  {spilled} SPILLS' if spilled else ''}",
+        f"{'near' if near else 'general'} d={d}  {len(code) / pairs:5.2f} instructions a pair  {needed:5.2f} cycles: "
+        f"{min(1.0, EXPONENTIAL / needed):.2f} of the exponentials  {registers} registers, {warps} warps"
+        f"{f', {spilled} SPILLS' if spilled else ''}",
         flush=True,
     )
 
 
 def main() -> None:
-    """The engine's kernel and the experiment of gpu_tensor.py, d = 2 to 4."""
-    from tempfile import TemporaryDirectory
-
-    import gpu_tensor
-    from tokenflock.engine import gpu_pairs
-
-    print(f"compute capability 9.0, triton {version('triton')}")
-    sizes = ("n", "stride", "back", "ahead", "width")
+    """The engine's kernels for small dim."""
+    print(f"compute capability 9.0, triton {version('triton')}, float32")
     with TemporaryDirectory() as made:
-        for d in (2, 3, 4):
-            tile = gpu_pairs.tile_for(d, double=False, near=True)
-            options = {k: tile.pop(k) for k in ("num_warps", "maxnreg") if k in tile}
-            constants = {"D": d, "SPAN": gpu_pairs.CHUNK, "NEAR": True, "BIASED": False, "NATIVE": True, **tile}
-            pointers = dict.fromkeys(("x", "u", "tops", "slope", "out"), "*fp32")
-            count(f"engine, near, d={d}", gpu_pairs._sums, tile["BM"] * tile["BN"] // 32, folder=Path(made),
-                  pointers=pointers, sizes=sizes, constants=constants, **options)  # fmt: skip
-        pointers = {"cols": "*fp16", "tokens": "*fp16", "out": "*fp32"}
-        for d, changes in gpu_tensor.VARIANTS.items():
-            for change in changes:
-                tile = gpu_tensor.TILE | change
-                options = {k: tile.pop(k) for k in ("num_warps", "maxnreg") if k in tile}
-                constants = {"D": d, "SPAN": gpu_tensor.SPAN, "NATIVE": True, **tile}
-                name = " ".join([f"tensor cores, d={d}", *(f"{k}={v}" for k, v in change.items())])
-                pairs = tile["BM"] * tile["BN"] // (32 * options["num_warps"])
-                count(name, gpu_tensor._sums, pairs, tile["POLY"], Path(made),
-                      pointers=pointers, sizes=sizes, constants=constants, **options)  # fmt: skip
+        for near, dims in ((True, (2, 3, 4, 5, 8)), (False, (2, 3, 4))):
+            for d in dims:
+                count(d, near, Path(made))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ CASES = [c for c in SERVED if ON_DEVICE or c.name in FEW]
 def _few_programs(monkeypatch):
     """In the interpreter every program costs the same, so few large ones are taken."""
     if not ON_DEVICE:
-        monkeypatch.setattr(gpu_pairs, "tile_for", lambda *_: {"BM": 64, "BN": 32, "UNROLL": 1, "num_warps": 4})
+        tile = {"BM": 64, "BN": 16, "WIDE": 4, "UNROLL": 1, "num_warps": 4}
+        monkeypatch.setattr(gpu_pairs, "tile_for", lambda *_: tile)
         monkeypatch.setattr(gpu_ensembles, "LARGE_TILE", {"BM": 32, "BN": 16, "num_warps": 1})
 
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from tokenflock.engine.gpu_exponential import half_to
 
-CHUNK = 16_384  # columns between two reductions
+CHUNK = 32_768  # columns between two reductions
 PROGRAMS = 2112  # to keep 132 multiprocessors busy to the end, 16 for each
 LEAST = 512  # columns that are worth a program of their own
 
@@ -35,15 +35,40 @@ class Reach(NamedTuple):
 
 
 @triton.jit
-def _gaps(x, stride, own, j, n, D: tl.constexpr, MASKED: tl.constexpr):
-    """x_j - x_i, one (rows, columns) block for each axis."""
-    gaps = ()
+def _parts(t, BN: tl.constexpr, WIDE: tl.constexpr):
+    """Every WIDE-th of BN WIDE numbers, WIDE times: what one load gave a lane lies in registers of its own."""
+    if WIDE == 1:
+        return (t,)
+    else:
+        even, odd = tl.split(tl.reshape(t, (BN * WIDE // 2, 2)))
+        if WIDE == 2:
+            return (even, odd)
+        else:
+            first, third = tl.split(tl.reshape(even, (BN, 2)))
+            second, fourth = tl.split(tl.reshape(odd, (BN, 2)))
+            return (first, second, third, fourth)
+
+
+@triton.jit
+def _others(x, stride, column, n, D: tl.constexpr, BN: tl.constexpr, WIDE: tl.constexpr, MASKED: tl.constexpr):
+    """The tokens column .. column + BN WIDE - 1: for each axis the parts of one wide load."""
+    j = column + tl.arange(0, BN * WIDE)
+    others = ()
     for a in tl.static_range(D):
         if MASKED:
             other = tl.load(x + a * stride + j, mask=j < n, other=0.0)
         else:
             other = tl.load(x + a * stride + j)
-        gaps = gaps + (other[None, :] - own[a],)  # noqa: RUF005
+        others = others + (_parts(other, BN, WIDE),)  # noqa: RUF005
+    return others
+
+
+@triton.jit
+def _gaps(others, part, own, D: tl.constexpr):
+    """x_j - x_i, one (rows, lanes) block for each axis."""
+    gaps = ()
+    for a in tl.static_range(D):
+        gaps = gaps + (others[a][part][None, :] - own[a],)  # noqa: RUF005
     return gaps
 
 
@@ -98,26 +123,28 @@ def _stretches(first, n, back, ahead, width, BM: tl.constexpr, BN: tl.constexpr)
 @triton.jit
 def _sweep(
     x, stride, own, query, slope, top, i, first, last, n, back, ahead, totals,
-    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SPAN: tl.constexpr,
+    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, WIDE: tl.constexpr, SPAN: tl.constexpr,
     NEAR: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, NATIVE: tl.constexpr, UNROLL: tl.constexpr,
 ):  # fmt: skip
     """Add the columns first .. last - 1 to the totals (z, p_1 .. p_d), each (rows,)."""
     none = tl.zeros((BM, BN), x.dtype.element_ty)
-    lane = tl.arange(0, BN)
+    lane = tl.arange(0, BN) * WIDE
     for begin in range(first, last, SPAN):
         sums = (none,)
         for _ in tl.static_range(D):
             sums = sums + (none,)  # noqa: RUF005
-        for column in tl.range(begin, tl.minimum(begin + SPAN, last), BN, loop_unroll_factor=UNROLL):
-            j = column + lane
-            gaps = _gaps(x, stride, own, j, n, D, MASKED)
-            w = half_to(_rise(gaps, query, top, slope, i, j, D, NEAR, BIASED), NATIVE)
-            if MASKED:
-                w = tl.where(_seen(i, j, n, back, ahead), w, 0.0)
-            more = (sums[0] + w,)
-            for a in tl.static_range(D):
-                more = more + (tl.fma(w, gaps[a], sums[a + 1]),)  # noqa: RUF005
-            sums = more
+        for column in tl.range(begin, tl.minimum(begin + SPAN, last), BN * WIDE, loop_unroll_factor=UNROLL):
+            others = _others(x, stride, column, n, D, BN, WIDE, MASKED)
+            for part in tl.static_range(WIDE):
+                j = column + lane + part
+                gaps = _gaps(others, part, own, D)
+                w = half_to(_rise(gaps, query, top, slope, i, j, D, NEAR, BIASED), NATIVE)
+                if MASKED:
+                    w = tl.where(_seen(i, j, n, back, ahead), w, 0.0)
+                more = (sums[0] + w,)
+                for a in tl.static_range(D):
+                    more = more + (tl.fma(w, gaps[a], sums[a + 1]),)  # noqa: RUF005
+                sums = more
         added = ()
         for a in tl.static_range(D + 1):
             added = added + (totals[a] + tl.sum(sums[a], 1),)  # noqa: RUF005
@@ -128,10 +155,14 @@ def _sweep(
 @triton.jit
 def _sums(
     x, u, tops, slope, out, n, stride, back, ahead, width,
-    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, SPAN: tl.constexpr,
-    NEAR: tl.constexpr, BIASED: tl.constexpr, NATIVE: tl.constexpr, UNROLL: tl.constexpr,
+    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, WIDE: tl.constexpr, SPAN: tl.constexpr,
+    NEAR: tl.constexpr, BIASED: tl.constexpr, NATIVE: tl.constexpr, UNROLL: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
-    """One block of rows against one split of the columns. Long rows first: what is left at the end is short."""
+    """One block of rows against one split of the columns. Long rows first: what is left at the end is short.
+
+    Columns that only some rows see, the EDGES, are a kernel apart: with both loops in one, the compiler takes tokens i
+    out of the uniform registers.
+    """
     block, run = tl.num_programs(0) - 1 - tl.program_id(0), tl.program_id(2).to(tl.int64)
     first = block * BM
     i = first + tl.arange(0, BM)
@@ -141,35 +172,42 @@ def _sums(
     if not NEAR:
         query = _rows(u, stride, i, n, D)
         top = tl.load(tops + i, mask=i < n, other=0.0)[:, None]
-    start, free, held, stop = _stretches(first, n, back, ahead, width, BM, BN)
+    start, free, held, stop = _stretches(first, n, back, ahead, width, BM, BN * WIDE)
     totals = (tl.zeros((BM,), x.dtype.element_ty),)
     for _ in tl.static_range(D):
         totals = totals + (tl.zeros((BM,), x.dtype.element_ty),)  # noqa: RUF005
-    totals = _sweep(x, stride, own, query, slope, top, i, start, free, n, back, ahead, totals,
-                    D, BM, BN, SPAN, NEAR, BIASED, True, NATIVE, 1)  # fmt: skip
-    totals = _sweep(x, stride, own, query, slope, top, i, free, held, n, back, ahead, totals,
-                    D, BM, BN, SPAN, NEAR, BIASED, False, NATIVE, UNROLL)  # fmt: skip
-    totals = _sweep(x, stride, own, query, slope, top, i, held, stop, n, back, ahead, totals,
-                    D, BM, BN, SPAN, NEAR, BIASED, True, NATIVE, 1)  # fmt: skip
+    if EDGES:
+        totals = _sweep(x, stride, own, query, slope, top, i, start, free, n, back, ahead, totals,
+                        D, BM, BN, WIDE, SPAN, NEAR, BIASED, True, NATIVE, 1)  # fmt: skip
+        totals = _sweep(x, stride, own, query, slope, top, i, held, stop, n, back, ahead, totals,
+                        D, BM, BN, WIDE, SPAN, NEAR, BIASED, True, NATIVE, 1)  # fmt: skip
+    else:
+        totals = _sweep(x, stride, own, query, slope, top, i, free, held, n, back, ahead, totals,
+                        D, BM, BN, WIDE, SPAN, NEAR, BIASED, False, NATIVE, UNROLL)  # fmt: skip
     out += (tl.program_id(1).to(tl.int64) * tl.num_programs(2) + run) * (D + 1) * stride
     for a in tl.static_range(D + 1):
         tl.store(out + a * stride + i, totals[a], mask=i < n)
 
 
 @triton.jit
-def _lower(x, stride, own, query, slope, i, j, n, back, ahead, least,
-           D: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr):  # fmt: skip
+def _lower(x, stride, own, query, slope, i, column, n, back, ahead, least,
+           D: tl.constexpr, BN: tl.constexpr, WIDE: tl.constexpr, BIASED: tl.constexpr,
+           MASKED: tl.constexpr):  # fmt: skip
     """The least rise so far, for every row and lane."""
-    q = _rise(_gaps(x, stride, own, j, n, D, MASKED), query, 0.0, slope, i, j, D, False, BIASED)
-    if MASKED:
-        q = tl.where(_seen(i, j, n, back, ahead), q, 0.0)
-    return tl.minimum(least, q)
+    others = _others(x, stride, column, n, D, BN, WIDE, MASKED)
+    for part in tl.static_range(WIDE):
+        j = column + tl.arange(0, BN) * WIDE + part
+        q = _rise(_gaps(others, part, own, D), query, 0.0, slope, i, j, D, False, BIASED)
+        if MASKED:
+            q = tl.where(_seen(i, j, n, back, ahead), q, 0.0)
+        least = tl.minimum(least, q)
+    return least
 
 
 @triton.jit
 def _tops(
     x, u, slope, out, n, stride, back, ahead, width,
-    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BIASED: tl.constexpr,
+    D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, WIDE: tl.constexpr, BIASED: tl.constexpr,
 ):  # fmt: skip
     """top_i: the largest s_ij - s_ii that row i sees, never below that of the token itself, 0."""
     block, run = tl.num_programs(0) - 1 - tl.program_id(0), tl.program_id(2).to(tl.int64)
@@ -177,31 +215,31 @@ def _tops(
     i = first + tl.arange(0, BM)
     x, u = x + run * D * stride, u + run * D * stride
     own, query, slope = _rows(x, stride, i, n, D), _rows(u, stride, i, n, D), tl.load(slope)
-    start, free, held, stop = _stretches(first, n, back, ahead, width, BM, BN)
-    lane = tl.arange(0, BN)
+    start, free, held, stop = _stretches(first, n, back, ahead, width, BM, BN * WIDE)
     least = tl.zeros((BM, BN), x.dtype.element_ty)
-    for column in range(start, free, BN):
-        least = _lower(x, stride, own, query, slope, i, column + lane, n, back, ahead, least, D, BIASED, True)
-    for column in range(free, held, BN):
-        least = _lower(x, stride, own, query, slope, i, column + lane, n, back, ahead, least, D, BIASED, False)
-    for column in range(held, stop, BN):
-        least = _lower(x, stride, own, query, slope, i, column + lane, n, back, ahead, least, D, BIASED, True)
+    for column in range(start, free, BN * WIDE):
+        least = _lower(x, stride, own, query, slope, i, column, n, back, ahead, least, D, BN, WIDE, BIASED, True)
+    for column in range(free, held, BN * WIDE):
+        least = _lower(x, stride, own, query, slope, i, column, n, back, ahead, least, D, BN, WIDE, BIASED, False)
+    for column in range(held, stop, BN * WIDE):
+        least = _lower(x, stride, own, query, slope, i, column, n, back, ahead, least, D, BN, WIDE, BIASED, True)
     out += (tl.program_id(1).to(tl.int64) * tl.num_programs(2) + run) * stride
     tl.store(out + i, -tl.min(least, 1), mask=i < n)
 
 
 def tile_for(dim: int, double: bool, near: bool) -> dict[str, int]:
-    """Rows and columns of a block, tiles at a time, warps and registers: the fastest on an H200 of many tried.
+    """Rows, lanes and columns a lane of a block, blocks at a time, warps, registers: the fastest on an H200 of many.
 
     One warp a program: its rows are the same for all lanes, so they stand in uniform registers. What limits the loop is
-    the number of registers that an instruction may read at once, not the exponentials.
+    the number of registers that it reads (see benchmarks/gpu_slots.py), not the exponentials.
     """
     if double:
-        return {"BM": 4, "BN": 32, "UNROLL": 2, "num_warps": 1}
-    if near and dim == 2:
-        return {"BM": 16, "BN": 32, "UNROLL": 2, "num_warps": 1, "maxnreg": 128}
-    rows = 8 if dim <= (6 if near else 3) else 4
-    return {"BM": rows, "BN": 32, "UNROLL": 2 if near and dim in (3, 4) else 4, "num_warps": 1}
+        rows, wide, unroll, registers = (8, 2, 1, 168) if near and dim == 2 else (4, 2, 2, 128)
+    elif near and dim <= 3:
+        rows, wide, unroll, registers = 16, 4, 1, 96 if dim <= 2 else 128
+    else:
+        rows, wide, unroll, registers = (8, 4, 1, 128) if dim <= 5 else (8, 2, 1, 168)
+    return {"BM": rows, "BN": 32, "WIDE": wide, "UNROLL": unroll, "num_warps": 1, "maxnreg": registers}
 
 
 def columns_of(x: Tensor, scale: float | Tensor = 1.0) -> Tensor:
@@ -228,21 +266,20 @@ def sums_of_columns(
     """
     runs, d, stride = x.shape
     tile = {**tile_for(d, x.dtype == torch.float64, u is None), **tile}
-    unroll, columns = tile.pop("UNROLL"), tile["BN"]
+    unroll, columns = tile.pop("UNROLL"), tile["BN"] * tile["WIDE"]
     blocks = -(-n // tile["BM"])
-    splits = _splits(blocks, runs, n, reach)
-    width = -(-n // (splits * columns)) * columns
-    splits = -(-n // width)
-    grid, ahead, back = (blocks, splits, runs), min(reach.ahead, n), min(reach.back, n)
+    width = -(-n // (_splits(blocks, runs, n, reach) * columns)) * columns
+    splits, ahead, back = -(-n // width), min(reach.ahead, n), min(reach.back, n)
+    grid, biased = (blocks, splits, runs), slope != 0.0
     tilt, tops = torch.full((), slope, dtype=x.dtype, device=x.device), None
     if u is not None:
         best = torch.empty((splits, runs, stride), dtype=x.dtype, device=x.device)
-        _tops[grid](x, u, tilt, best, n, stride, back, ahead, width, D=d, BIASED=slope != 0.0, **tile)
+        _tops[grid](x, u, tilt, best, n, stride, back, ahead, width, D=d, BIASED=biased, **tile)
         tops = best.amax(dim=0)
-    out = torch.empty((splits, runs, d + 1, stride), dtype=x.dtype, device=x.device)
-    _sums[grid](
-        x, x if u is None else u, x if tops is None else tops, tilt, out, n, stride, back, ahead, width,
-        D=d, SPAN=CHUNK, NEAR=u is None, BIASED=slope != 0.0, NATIVE=x.is_cuda, UNROLL=unroll, **tile,
-    )  # fmt: skip
-    whole = out[0] if splits == 1 else out.sum(dim=0)
+    out = torch.empty((splits + 1, runs, d + 1, stride), dtype=x.dtype, device=x.device)
+    given = (x, x if u is None else u, x if tops is None else tops, tilt)
+    kind = {"D": d, "SPAN": CHUNK, "NEAR": u is None, "BIASED": biased, "NATIVE": x.is_cuda, "UNROLL": unroll, **tile}
+    _sums[grid](*given, out[:splits], n, stride, back, ahead, width, EDGES=False, **kind)
+    _sums[blocks, 1, runs](*given, out[splits:], n, stride, back, ahead, n, EDGES=True, **kind)
+    whole = out.sum(dim=0)
     return whole[:, 0, :n], whole[:, 1:, :n], None if tops is None else tops[:, :n]

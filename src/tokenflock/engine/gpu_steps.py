@@ -67,18 +67,17 @@ def _velocity(
                 query = query + (-u,)  # noqa: RUF005
             least = tl.zeros((BM, BN), x.dtype.element_ty)
             for column in range(start, stop, BN):
-                j = column + tl.arange(0, BN)
-                least = _lower(x, NP, own, query, 0.0, i, j, n, back, ahead, least, D, False, True)
+                least = _lower(x, NP, own, query, 0.0, i, column, n, back, ahead, least, D, BN, 1, False, True)
             top = -tl.min(least, 1)[:, None]
         totals = (tl.zeros((BM,), x.dtype.element_ty),)
         for _ in tl.static_range(D):
             totals = totals + (tl.zeros((BM,), x.dtype.element_ty),)  # noqa: RUF005
         totals = _sweep(x, NP, own, query, 0.0, top, i, start, free, n, back, ahead, totals,
-                        D, BM, BN, NP, NEAR, False, True, NATIVE, 1)  # fmt: skip
+                        D, BM, BN, 1, NP, NEAR, False, True, NATIVE, 1)  # fmt: skip
         totals = _sweep(x, NP, own, query, 0.0, top, i, free, held, n, back, ahead, totals,
-                        D, BM, BN, NP, NEAR, False, False, NATIVE, 1)  # fmt: skip
+                        D, BM, BN, 1, NP, NEAR, False, False, NATIVE, 1)  # fmt: skip
         totals = _sweep(x, NP, own, query, 0.0, top, i, held, stop, n, back, ahead, totals,
-                        D, BM, BN, NP, NEAR, False, True, NATIVE, 1)  # fmt: skip
+                        D, BM, BN, 1, NP, NEAR, False, True, NATIVE, 1)  # fmt: skip
         _project(x, out, totals, value, scale, i, n, D, NP, SCALAR)
 
 
