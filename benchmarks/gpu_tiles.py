@@ -20,14 +20,14 @@ from tokenflock.engine.gpu_pairs import Reach, columns_of, sums_of_columns, tile
 KINDS = {
     **{f"near float32 d={d}": (torch.float32, d, True) for d in (2, 3, 4, 5, 8)},
     **{f"general float32 d={d}": (torch.float32, d, False) for d in (2, 3, 4)},
-    **{f"near float64 d={d}": (torch.float64, d, True) for d in (2, 3, 4)},
+    **{f"near float64 d={d}": (torch.float64, d, True) for d in (2, 3, 4, 5, 8)},
     "general float64 d=2": (torch.float64, 2, False),
 }
 
 
 def tiles(double: bool):
     """Rows, columns a lane and blocks at a time, registers."""
-    rows, registers = ((4, 8), (128, 168)) if double else ((8, 16), (96, 128, 168))
+    rows, registers = ((4, 8), (128, 168, 255)) if double else ((8, 16), (96, 128, 168))
     loads = ((1, 2), (2, 1), (2, 2), *(() if double else ((4, 1), (4, 2))))
     for high, (wide, unroll), most in product(rows, loads, registers):
         yield {"BM": high, "BN": 32, "WIDE": wide, "UNROLL": unroll, "num_warps": 1, "maxnreg": most}

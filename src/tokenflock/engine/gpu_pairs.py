@@ -234,7 +234,9 @@ def tile_for(dim: int, double: bool, near: bool) -> dict[str, int]:
     the number of registers that it reads (see benchmarks/gpu_slots.py), not the exponentials.
     """
     if double:
-        rows, wide, unroll, registers = (8, 2, 1, 168) if near and dim == 2 else (4, 2, 2, 128)
+        rows, wide, unroll, registers = (8, 2, 1, 168) if near and dim <= 2 else (4, 2, 2, 128)
+        if dim > 4:  # or registers would not do
+            wide, unroll, registers = 1, 2, 255
     elif near and dim <= 3:
         rows, wide, unroll, registers = 16, 4, 1, 96 if dim <= 2 else 128
     else:
