@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from small_sweeps import Gate, crashes, hangs, raises, slow, small_plan, small_store
@@ -214,6 +214,12 @@ def test_runs_that_hang_or_crash_on_a_cluster_are_recorded(tmp_path, monkeypatch
         cluster._hands.forget(str(job))
 
 
+def test_an_answer_may_be_lost_with_its_worker():
+    """Who finished a shard and was killed before the answer was looked at: the shard is in the store."""
+    tasks = cluster._Tasks(None, None, Path("job"), None, "local")
+    assert all(tasks._ended(SimpleNamespace(status=status), 0) for status in ("finished", "lost", "pending"))
+
+
 def test_a_worker_that_does_not_see_the_store_says_so(tmp_path):
     with pytest.raises(FileError, match="must be on a disk that all workers share"):
         cluster.compute_shard(str(tmp_path / "nothing"), 0, None)
@@ -233,61 +239,3 @@ def test_what_is_not_installed_is_named(monkeypatch):
         with pytest.raises(MissingExtra, match=rf"pip install 'tokenflock\[{extra}\]'"):
             sweep(small_plan(), cluster=where)
         monkeypatch.undo()
-
-
-needs_jobqueue = pytest.mark.skipif(importlib.util.find_spec("dask_jobqueue") is None, reason="no dask-jobqueue here")
-
-# It copies the script, as Slurm does: whoever submitted it deletes it at once.
-SBATCH = """#!/bin/bash
-cp "$1" {folder}/job-$$
-setsid nohup bash {folder}/job-$$ > {folder}/out-$$ 2>&1 &
-echo "Submitted batch job $!"
-echo $! >> {folder}/jobs
-"""
-SCANCEL = '#!/bin/bash\nkill -9 -- "-$1" 2>/dev/null; true\n'
-
-
-def put_commands(folder, monkeypatch, **texts):
-    """Shell scripts in the place of commands."""
-    for name, text in texts.items():
-        (folder / name).write_text(text.replace("{folder}", str(folder)))
-        (folder / name).chmod(stat.S_IRWXU)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-
-
-@needs_jobqueue
-def test_the_job_script_of_slurm_is_sound(tmp_path, monkeypatch):
-    """No Slurm is here: what it would be given is looked at."""
-    put_commands(tmp_path, monkeypatch, sbatch="#!/bin/bash\necho Submitted batch job 7\n", scancel="#!/bin/bash\n")
-    monkeypatch.setenv("TOKENFLOCK_TEST_TOKEN", "of-nobody's-business")
-    with cluster._slurm(3) as made:
-        script, (least, most) = made.job_script(), (made._adaptive.minimum, made._adaptive.maximum)
-    assert (least, most) == (1, 3)  # adaptive: lost jobs come back
-    (tmp_path / "job").write_text(script)
-    subprocess.run(["bash", "-n", tmp_path / "job"], check=True)
-    first, *_, last = script.split("\n\n", 2)
-    assert first.startswith("#!")
-    assert {"#SBATCH -n 1", "#SBATCH --cpus-per-task=1"} <= set(script.splitlines())
-    words = last.split()
-    assert words[:3] == [sys.executable, "-m", "distributed.cli.dask_worker"]
-    assert words[words.index("--nthreads") + 1] == "1"
-    assert "--death-timeout" in words  # a job whose scheduler is gone ends
-    assert "business" not in script
-
-
-@pytest.mark.slow
-@needs_jobqueue
-def test_jobs_of_slurm_make_the_same_bits(tmp_path, undisturbed, monkeypatch):
-    """A Slurm of two shell scripts: jobs are processes of this machine."""
-    put_commands(tmp_path, monkeypatch, sbatch=SBATCH, scancel=SCANCEL)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
-    monkeypatch.chdir(tmp_path)
-    try:
-        kept = sweep(small_plan(slow=slow), store=tmp_path / "s.zarr", cluster="slurm", workers=1, runs_a_shard=4)
-    finally:
-        for job in (tmp_path / "jobs").read_text().split():
-            try:
-                os.killpg(int(job), signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-    assert kept.identical(undisturbed)

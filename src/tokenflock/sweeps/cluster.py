@@ -11,7 +11,10 @@ import importlib
 import logging
 import secrets
 import selectors
+import shutil
+import signal
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +37,7 @@ QUIET = {  # what a local cluster watches of itself, fifty times a second, takes
     "distributed.scheduler.active-memory-manager.start": False,
 }
 ANY_PORT = {"dashboard_address": "127.0.0.1:0"}  # a scheduler takes 8787 else, and warns if another has it
+PAUSE_S = 0.1  # between two looks at jobs of Slurm
 KILLS = 20  # of Dask workers in one shard
 JOB = ".job-"  # the file beside the store from which workers read what they work on
 
@@ -45,11 +49,25 @@ def _module(name: str, extra: str, purpose: str) -> Any:
         raise missing(name.replace("_", "-"), extra, purpose) from error
 
 
+def _slurm() -> Any:
+    """slurm.py. What it imports takes Ctrl-C for itself (dask-jobqueue 0.9.0, its issue 696): it is given back."""
+    ours = signal.getsignal(signal.SIGINT)
+    try:
+        _module("dask_jobqueue", "slurm", "cluster='slurm'")
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, ours)
+    return importlib.import_module("tokenflock.sweeps.slurm")
+
+
 def check(where: str) -> None:
     """Say before any work whether there is such a cluster."""
     _module("distributed", "sweep", f"cluster={where!r}")
     if where == "slurm":
-        _module("dask_jobqueue", "slurm", "cluster='slurm'")
+        _slurm()
+        if shutil.which("sbatch") is None:
+            advice = "Give this command where jobs are submitted from. Nothing was begun."
+            raise EngineError(f"cluster='slurm' needs the command sbatch, and there is none on the PATH. {advice}")
     elif where != "local":
         with _client(where, 0):
             pass
@@ -63,7 +81,7 @@ def _client(where: str, workers: int) -> Iterator[Any]:
     if where == "local":
         cluster = _local(distributed, workers)
     elif where == "slurm":
-        cluster = _slurm(workers)
+        cluster = _slurm().jobs(workers, ANY_PORT)
     try:
         client = distributed.Client(where if cluster is None else cluster, timeout=ANSWER_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -98,22 +116,6 @@ def _local(distributed: Any, workers: int) -> Any:
         raise EngineError(f"no local cluster can be made: {error} Try again, or leave the cluster out.") from error
 
 
-def _slurm(workers: int) -> Any:
-    """Jobs of one core. adapt, not scale: it brings back jobs that the queue lost."""
-    jobqueue = _module("dask_jobqueue", "slurm", "cluster='slurm'")
-    config = importlib.import_module("dask").config
-    asked = {"cores": 1, "processes": 1, "memory": "2GB"}
-    own: dict[str, Any] = {k: v for k, v in asked.items() if config.get(f"jobqueue.slurm.{k}", None) is None}
-    if not config.get("jobqueue.slurm.scheduler-options", None):
-        own["scheduler_options"] = ANY_PORT
-    try:
-        cluster = jobqueue.SLURMCluster(**own)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise EngineError(f"no Slurm cluster can be made: {error}. Look at jobqueue.yaml, and at sbatch.") from error
-    cluster.adapt(minimum_jobs=1, maximum_jobs=workers)
-    return cluster
-
-
 def on_cluster(
     plan: Plan, depot: Depot, shards: list[int], where: str, workers: int, timeout: float | None, tell: Tell
 ) -> None:
@@ -141,6 +143,7 @@ class _Tasks:
         self._kills: Counter[int] = Counter()
         self._tries = 0
         self._distributed = importlib.import_module("distributed")
+        self._look = client.cluster.look if where == "slurm" else None
 
     def _submit(self, shard: int) -> Any:
         self._tries += 1  # a new key every time: Dask would hand back the old answer
@@ -162,18 +165,25 @@ class _Tasks:
                 under_way[future.key] = shard
                 done.add(future)
             if under_way:
-                future = next(done)
+                future = self._next(done)
                 shard = under_way.pop(future.key)
                 if self._ended(future, shard):
                     tell(shard)
                 else:
                     waiting.appendleft(shard)
 
+    def _next(self, done: Any) -> Any:
+        """The next that ends. Who waits for jobs of Slurm looks after them."""
+        while self._look is not None and not done.has_ready():
+            self._look()
+            time.sleep(PAUSE_S)
+        return next(done)
+
     def _ended(self, future: Any, shard: int) -> bool:
         """Whether a shard is done; its worker may have been killed, and then it is given out again."""
-        if future.status == "finished":
-            return True
-        error = future.exception() if future.status == "error" else None
+        if (status := future.status) not in ("error", "cancelled"):
+            return True  # it is in the store, even if the answer was lost with its worker by now
+        error = future.exception() if status == "error" else None
         if isinstance(error, self._distributed.scheduler.KilledWorker):
             self._kills[shard] += 1
             if self._kills[shard] < KILLS:
