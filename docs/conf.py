@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import entries
-from generated import fill
+from generated import ASKED, fill
 
 ENTRIES = entries.shown()
 
@@ -19,7 +19,7 @@ version = release = installed("tokenflock")
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "jupyter_execute"]  # the second is where a build leaves the notebooks it ran
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 highlight_language = "none"  # what follows a docstring's first sentence is no code
@@ -52,16 +52,36 @@ def _shown(words):
     return "\\ ".join(told)  # an escaped blank: code may touch a letter, as in `x`s
 
 
+def _block(lines):
+    """A block of a docstring that is a heading in stars, a list, or words that name code; nothing for any other."""
+    if heading := re.match(r"\*\*(.+?)\*\*", lines[0]):
+        return [f"**{heading[1]}**{_shown(lines[0][heading.end() :])}", ""]
+    if lines[0].startswith("- "):
+        items = re.split(r"\n- ", "\n".join(lines).removeprefix("- "))
+        return [*("- " + _shown(" ".join(item.split())) for item in items), ""]
+    if "`" in "".join(lines) and not any(line.startswith(" ") for line in lines):
+        return [_shown(" ".join(lines)), ""]
+    return []
+
+
+def _kept(lines):
+    """Text as it is."""
+    return ["::", "", *("   " + line for line in lines), ""] if lines else []
+
+
 def _plain(app, what, name, obj, options, lines):
-    """Docstrings are plain text with formulas, not reStructuredText: a first sentence, then text kept as it is."""
+    """Docstrings are plain text with formulas, not reStructuredText: a first sentence, then its blocks."""
     if not lines:
         return
-    head, rest = _shown(lines[0]), lines[1:]
-    while rest and not rest[0].strip():
-        rest.pop(0)
-    lines[:] = [head, ""]
-    if rest:
-        lines.extend(["::", "", *("   " + line for line in rest), ""])
+    head, rest = _shown(lines[0]), "\n".join(lines[1:]).strip("\n")
+    lines[:], kept = [head, ""], []
+    for block in re.split(r"\n\s*\n", rest) if rest else []:
+        if told := _block(block.splitlines()):
+            lines.extend([*_kept(kept), *told])
+            kept = []
+        else:  # what follows each other stays in one box
+            kept += ([""] if kept else []) + block.splitlines()
+    lines.extend(_kept(kept))
     words, example = ENTRIES.get(id(obj), ([], []))
     if words:
         lines.extend([_shown(" ".join(words)), ""])
@@ -71,6 +91,14 @@ def _plain(app, what, name, obj, options, lines):
 def _pages(app, docname, source):
     """Put in what a page asks for."""
     source[0] = fill(source[0])
+
+
+def _made(app, env, added, changed, removed):
+    """Pages that come from files which Sphinx does not watch: docs/reference, out/, benchmarks/results."""
+    asking = [
+        page.stem for page in Path(__file__).parent.glob("*.md") if ASKED.search(page.read_text(encoding="utf-8"))
+    ]
+    return {"api", *asking} & env.found_docs
 
 
 def _formula(display):
@@ -102,4 +130,5 @@ def setup(app):
     app.connect("config-inited", _notebooks)
     app.connect("autodoc-process-docstring", _plain)
     app.connect("source-read", _pages)
+    app.connect("env-get-outdated", _made)
     app.add_html_math_renderer("mathml", _formula("inline"), _formula("block"))

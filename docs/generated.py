@@ -7,6 +7,7 @@ which `make docs` runs first; without them a page says so. Nothing here needs Sp
 import json
 import os
 import re
+import struct
 import sys
 from pathlib import Path
 
@@ -32,6 +33,11 @@ def text(words):
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
 
 
+def spoken(words):
+    """The same, but what stands in backquotes is code."""
+    return "".join(f"`{part}`" if k % 2 else text(part) for k, part in enumerate(words.split("`")))
+
+
 def made(kind, name):
     """What `make reproduce` wrote about a claim or figure, {} if it did not."""
     path = OUT / kind / f"{name.replace('/', '-')}.json"
@@ -41,14 +47,24 @@ def made(kind, name):
         return {}
 
 
-def picture(kind, name, told):
-    """A picture in a page, as a path that Sphinx reads; nothing if there is none."""
-    path = OUT / kind / f"{name.replace('/', '-')}.png"
-    return [f"![{text(told)}]({os.path.relpath(path, ROOT / 'docs')})", ""] if path.is_file() else []
+def picture(path, told):
+    """A picture in a page, no larger than on paper, that opens in full when it is touched; nothing if there is none."""
+    if not path.is_file():
+        return []
+    with path.open("rb") as file:
+        head = file.read(20)
+    # 200 dots an inch, shown at 100: single panels stay small, and letters have one size
+    width = [f":width: {struct.unpack('>I', head[16:])[0] // 2}px"] if head.startswith(b"\x89PNG") else []
+    return [f"```{{image}} {os.path.relpath(path, ROOT / 'docs')}", f":alt: {told}", *width, "```", ""]
+
+
+def drawn(kind, name):
+    """Where `make reproduce` put a picture."""
+    return OUT / kind / f"{name.replace('/', '-')}.png"
 
 
 def papers(names):
-    """(heading lines, the names below it) a paper."""
+    """(heading lines, the names below it) a paper; other pages call it by its letter."""
     from tokenflock import citations
 
     groups = {}
@@ -58,7 +74,34 @@ def papers(names):
         found = citations.REFERENCES.get(PAPERS.get(paper, ""))
         title = found.fields["title"].translate({ord(c): None for c in "{}"}) if found else paper
         where = f", [arXiv:{found.fields['eprint']}]({found.fields['url']})" if found else ""
-        yield [f"## {text(paper)}", "", f"{text(title)}{where}.", ""], inside
+        letter = f"Paper {PAPERS[paper]}: " if paper in PAPERS else ""
+        yield [f"## {letter}{text(paper)}", "", f"{text(title)}{where}.", ""], inside
+
+
+def many(trials):
+    """A number of trials in words."""
+    return f"{trials:,} trial{'s' * (trials != 1)}"
+
+
+#: how a number stands to what it is held against
+AGAINST = {"<": "at most", ">": "at least", "=": "predicted"}
+
+
+def tightest(found):
+    """What was measured where it was closest, and what it is held against; nothing where all of it is proved."""
+    tight = found.get("tightest") or {}
+    value, bound = tight.get("measured"), tight.get("bound")
+    if found["verdict"].startswith("proved") or not isinstance(value, int | float):
+        return ""
+    said = f"{value:.3g}"
+    if bound is not None and value != bound:  # enough digits to tell it from what it is held against
+        said = next((s for d in range(3, 8) if (s := f"{value:.{d}g}") != f"{bound:.{d}g}"), said)
+    words = f"; measured {said}"
+    if tight.get("low") is not None:
+        words += text(f" [{tight['low']:.3g}, {tight['high']:.3g}]")
+    if bound is not None:
+        words += f" ({AGAINST[tight['relation']]} {bound:.3g})"
+    return f"{words} in the tightest case" + (f": {text(tight['case'])}" if tight.get("case") else "")
 
 
 def verdict(name):
@@ -66,11 +109,33 @@ def verdict(name):
     found = made("claims", name)
     if not found:
         return []
-    word, tight = found["verdict"], found.get("tightest") or {}
-    measured = tight.get("measured")
-    number = f"; measured {measured:.3g} in the tightest case" if isinstance(measured, int | float) else ""
-    trials = f" in {found['trials']:,} trials" if found.get("trials") else ""
-    return [f"**{text(word)}**{trials}{number} ({found['wall_s']:.0f} s, quick size, when this site was built).", ""]
+    word, _, where = found["verdict"].partition(" ")
+    proved = text(f" {where}; tried besides") if where else ""
+    trials = f" in {many(found['trials'])}" if found.get("trials") else ""
+    undecided = f", {found['undecided']} of them undecided" if found.get("undecided") else ""
+    took = f"{max(found['wall_s'], 1):.0f} s"
+    return [f"**{text(word)}**{proved}{trials}{undecided}{tightest(found)} ({took}).", ""]
+
+
+def overview(names):
+    """A paper's claims in a table: the verdicts at a glance, and a way to each."""
+    from tokenflock import claims
+
+    rows = []
+    for name in names:
+        found = made("claims", name)
+        anchor = re.sub(r"[^\w-]", "", name)  # as MyST makes it of the heading
+        word = found.get("verdict", "not checked").partition(" ")[0] if found else "not checked"
+        trials = f"{found.get('trials', 0):,}" if found else ""
+        shown = word if found.get("holds", True) else f"**{word}**"
+        undecided = str(found.get("undecided", ""))
+        rows.append([f"[{text(name)}](#{anchor})", shown, claims.find(name).kind, trials, undecided])
+    return [*measured.table(["claim", "verdict", "kind", "trials", "undecided"], rows), ""]
+
+
+def sized(values):
+    """Sizes as keywords."""
+    return ", ".join(f"`{size}={value!r}`" for size, value in values.items())
 
 
 def claims():
@@ -79,7 +144,7 @@ def claims():
 
     lines = []
     for head, names in papers(claims.NAMES):
-        lines += head
+        lines += [*head, *overview(names)]
         for name in names:
             claim = claims.find(name)
             lines += [f"### {text(name)}", "", f"*{text(claim.kind)}.* {text(claim.statement)}", "", *verdict(name)]
@@ -91,10 +156,22 @@ def claims():
                 "Correction of the print": claim.erratum,
                 "Known to fail": claim.known,
             }
-            lines += [f"- **{word}.** {text(said)}" for word, said in parts.items() if said]
-            sizes = ", ".join(f"`{size}={value!r}`" for size, value in claim.sizes.items())
-            lines += [f"- **Sizes.** {sizes}", "", *picture("claims", name, f"What was measured for {name}")]
+            lines += [f"- **{word}.** {spoken(said)}" for word, said in parts.items() if said]
+            quick = f"; quick: {sized(claim.quick)}" if claim.quick else ""
+            lines += [f"- **Sizes.** {sized(claim.sizes)}{quick}", ""]
+            lines += picture(drawn("claims", name), f"What was measured for {name}")
             lines += ["```bash", f"tokenflock check {name}", "```", ""]
+    return lines
+
+
+def caption(words):
+    """A caption with a paragraph for every panel, for what is the authors' and what is ours, and for the sizes."""
+    starts = r"\([a-f]\) |The authors': |Ours, not the paper's: |This is the quick version: "
+    lines = []
+    for part in re.split(rf"(?<=[.?]) (?={starts})", words):
+        lead = re.match(starts, part)
+        said = f"**{text(lead[0].strip())}** {text(part[lead.end() :])}" if lead else text(part)
+        lines += [said, ""]
     return lines
 
 
@@ -106,9 +183,9 @@ def figures():
     for head, names in papers(figures.NAMES):
         lines += head
         for name in names:
-            caption = made("figures", name).get("caption", "")
-            shown = picture("figures", name, f"Figure {name}") or ["*Not drawn: run `make reproduce` first.*", ""]
-            lines += [f"### {text(name)}", "", *shown, text(caption), ""]
+            missing = ["*Not drawn: run `make reproduce` first.*", ""]
+            lines += [f"### {text(name)}", "", *(picture(drawn("figures", name), f"Figure {name}") or missing)]
+            lines += caption(made("figures", name).get("caption", ""))
             lines += ["```bash", f"tokenflock figure {name} --out figures", "```", ""]
     return lines
 
@@ -122,6 +199,26 @@ def film(stem):
         path.parent.mkdir(exist_ok=True)
         figures.animate(stem.replace("_", "/"), path, quick=True)
     return [f"![{text(stem)} in motion](made/{path.name})"]
+
+
+def merges():
+    """The tree of merges and the staircase of the run that a page speaks of, made anew: some seconds."""
+    from matplotlib.figure import Figure
+
+    import tokenflock as flock
+    from tokenflock import dendrogram, plot
+
+    path = ROOT / "docs" / "made" / "merges.png"
+    path.parent.mkdir(exist_ok=True)
+    atlas = flock.atlas(flock.Model(dim=2, beta=64.0), flock.uniform(n_tokens=200, dim=2, seed=0))
+    with plot.style():
+        figure = Figure(figsize=(plot.PAGE, 4.4), dpi=plot.DPI, layout="constrained")
+        tree, stairs = figure.subplots(2, height_ratios=(3, 2))
+        dendrogram.draw(tree, atlas, since=10.0)
+        dendrogram.staircase(stairs, atlas)
+        stairs.set_xlim(tree.get_xlim())
+        figure.savefig(path)
+    return picture(path, "Above a line for every cluster, up to the one it merges into; below the energy, a staircase")
 
 
 def grid(rows):
@@ -176,6 +273,7 @@ PAGES = {
     "claims": claims,
     "figures": figures,
     "film": film,
+    "merges": merges,
     "benchmarks": benchmarks,
     "summary": summary,
     "cost": measured.cost,
@@ -187,10 +285,9 @@ PAGES = {
 }
 
 
+ASKED = re.compile(rf"<!-- ({'|'.join(PAGES)})(?: (\w+))? -->")
+
+
 def fill(source):
     """A page with its comments answered."""
-    return re.sub(
-        rf"<!-- ({'|'.join(PAGES)})(?: (\w+))? -->",
-        lambda asked: "\n".join(PAGES[asked[1]](*([asked[2]] if asked[2] else []))),
-        source,
-    )
+    return ASKED.sub(lambda asked: "\n".join(PAGES[asked[1]](*([asked[2]] if asked[2] else []))), source)
