@@ -70,7 +70,7 @@ def evaluation(model, x, wide: bool):
     terms = cpu.lay_out(model, len(x), "float64")
     work, y = cpu.scratch(model, terms, "float64"), cpu.state_of(model, x, "float64")
     out, function = np.zeros_like(y), cpu.velocity_kernel(model)
-    pointers = cpu.sums_pointer(wide, "float64"), cpu.part_pointer(cpu.kernel_for(model), "float64")
+    pointers = cpu.pair_pointers(model, wide, "float64")
     cpu.blas().limit(limits=1)
     if wide:
         TEAM.enter_context(cpu.team(model, terms, work, pointers[1]))

@@ -79,15 +79,25 @@ def test_two_processes_that_compile_at_a_time_give_every_kernel_its_own_file(tmp
     """Without the lock one of them could write its code under the name of the other's."""
     code = (
         "import numba, sys\nfrom tokenflock.engine import compiling, pair_kernels\n"
-        "file = pair_kernels.gather._cache._cache_file\n"
+        "file = pair_kernels.general._cache._cache_file\n"
         "for k in range(60): file.save((sys.argv[1], k), [sys.argv[1], k])\n"
     )
     env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     both = [subprocess.Popen([sys.executable, "-c", code, name], env=env) for name in "ab"]
     assert [process.wait() for process in both] == [0, 0]
     code = (
-        "from tokenflock.engine import pair_kernels\nfile = pair_kernels.gather._cache._cache_file\n"
+        "from tokenflock.engine import pair_kernels\nfile = pair_kernels.general._cache._cache_file\n"
         "print(all(file.load((name, k)) == [name, k] for name in 'ab' for k in range(60)))"
     )
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+def test_a_function_for_kernels_says_so_to_python():
+    """numba would crash."""
+    from tokenflock.engine import pair_kernels
+
+    with pytest.raises(TypeError, match="gather is for kernels to call"):
+        pair_kernels.gather(1, 2, 3)
+    with pytest.raises(TypeError, match="general is for kernels to call"):
+        pair_kernels.general()

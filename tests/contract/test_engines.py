@@ -320,7 +320,8 @@ def _compiled():
     """How many pointers there are, and for how many signatures functions have been compiled."""
     names = [m.name for m in pkgutil.iter_modules(tokenflock.engine.__path__, "tokenflock.engine.")]
     places = [importlib.import_module(name) for name in names]
-    dispatchers = {id(f): f for place in places for f in vars(place).values() if hasattr(f, "nopython_signatures")}
+    found = (f for place in places for f in vars(place).values() if not isinstance(f, type))
+    dispatchers = {id(f): f for f in found if hasattr(f, "nopython_signatures")}
     return len(cpu_module._POINTERS), sum(len(f.signatures) for f in dispatchers.values())
 
 
@@ -420,7 +421,8 @@ import importlib, pkgutil
 import tokenflock as flock, tokenflock.engine
 flock.simulate(flock.Model(dim=2), flock.uniform(360, 2), 0.1, times=[0.1])
 names = [m.name for m in pkgutil.iter_modules(tokenflock.engine.__path__, "tokenflock.engine.")]
-functions = {id(f): f for n in names for f in vars(importlib.import_module(n)).values() if hasattr(f, "stats")}
+found = (f for n in names for f in vars(importlib.import_module(n)).values() if not isinstance(f, type))
+functions = {id(f): f for f in found if hasattr(f, "stats")}
 print(sum(sum(f.stats.cache_misses.values()) for f in functions.values()))
 """
 

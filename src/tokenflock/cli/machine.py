@@ -94,7 +94,7 @@ def _compile_cache() -> str:
         from tokenflock.engine import pair_kernels
     except (ImportError, RuntimeError) as error:
         return f"none ({error})"
-    folder = next(Path(f.stats.cache_path) for f in vars(pair_kernels).values() if hasattr(f, "stats"))
+    folder = Path(pair_kernels.general.stats.cache_path)
     free = os.access(folder if folder.exists() else folder.parent, os.W_OK)
     return f"{folder} ({'writable' if free else 'not writable: set NUMBA_CACHE_DIR'})"
 

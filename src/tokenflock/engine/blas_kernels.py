@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import piece, target
 from tokenflock.engine.pair_kernels import HI, LO
 from tokenflock.engine.simd import absolute, exp2, larger, load, peak, splat, store, total, width
 
@@ -19,7 +19,7 @@ BLUR, BLUR_32, NO_WEIGHT = 1e-11, 1e-3, 2000.0
 NEVER = np.float32(-1e30)  # a logit whose weight is exactly 0
 
 
-@kernel
+@piece
 def transpose(x, n, result):
     """result (n, d) from x (d, columns), in squares that fit the cache."""
     d = x.shape[0]
@@ -30,7 +30,7 @@ def transpose(x, n, result):
                     result[i, a] = x[a, i]
 
 
-@kernel
+@piece
 def _largest(block, r, first, last):
     """The largest of a stretch of a row."""
     m, j = width(block), first
@@ -45,7 +45,7 @@ def _largest(block, r, first, last):
     return best
 
 
-@kernel
+@piece
 def _exponentials(block, r, first, last, best):
     """A stretch of a row becomes 2^(s - best); returns its sum."""
     m, j = width(block), first
@@ -63,7 +63,7 @@ def _exponentials(block, r, first, last, best):
     return result
 
 
-@kernel
+@piece
 def _along(u, tokens, j, m):
     """<u, x_j - x_m>."""
     s = 0.0
@@ -72,7 +72,7 @@ def _along(u, tokens, j, m):
     return s
 
 
-@kernel
+@piece
 def _refine(tokens, query, block, r, start, first, last, reach):
     """Logits of row r as differences to its leader, where they are too large to be subtracted; True if it was done.
 
@@ -104,7 +104,7 @@ def _refine(tokens, query, block, r, start, first, last, reach):
     return True
 
 
-@kernel
+@piece
 def _reach(x):
     """The largest coordinate of x (d, columns)."""
     most = splat(x.dtype.type(0.0))
@@ -114,7 +114,7 @@ def _reach(x):
     return np.float64(peak(most))
 
 
-@kernel
+@piece
 def _rows_of_tile(tokens, query, rows, known, reach, i, tile, p, z, top):
     """Rows i .. i + TILE - 1. reach: the largest coordinate of a token, where known < 0."""
     n, d = tokens.shape
@@ -148,7 +148,7 @@ def _rows_of_tile(tokens, query, rows, known, reach, i, tile, p, z, top):
                 p[a, i + r] = sums[r, a]
 
 
-@kernel
+@target
 def products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """Tile k, with the signature of the pair kernels; no frozen tokens, not hard. share: x' and u' (2, n, d);
     tile: room for a tile of weights and its sums, one for each thread (memory that comes and goes costs page faults).

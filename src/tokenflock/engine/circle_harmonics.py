@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import piece, target
 from tokenflock.engine.harmonic_kernels import (
     BITS,
     BLOCKS,
@@ -34,7 +34,7 @@ LOST = 1e-4  # a row whose mass is less than this share of its tokens is summed 
 LOG_2 = np.log(2.0)
 
 
-@kernel
+@piece
 def add_circle(tile, x, j, sign):
     """Token j comes into sight, sign = 1, or leaves it, -1."""
     c, s, turn_c, turn_s = powers(x[0, j], x[1, j])
@@ -45,7 +45,7 @@ def add_circle(tile, x, j, sign):
         c, s = fma(c, turn_c, -(s * turn_s)), fma(s, turn_c, c * turn_s)
 
 
-@kernel
+@piece
 def _add_four(tile, x, j):
     """Tokens j .. j + 3 come into sight: four chains of rotations side by side, and a quarter of the stores."""
     c0, s0, turn_c0, turn_s0 = powers(x[0, j], x[1, j])
@@ -61,7 +61,7 @@ def _add_four(tile, x, j):
         c3, s3 = fma(c3, turn_c3, -(s3 * turn_s3)), fma(s3, turn_c3, c3 * turn_s3)
 
 
-@kernel
+@piece
 def add_all(tile, x, first, stop):
     """Tokens [first, stop) come into sight."""
     many = first + (stop - first) // 4 * 4
@@ -71,7 +71,7 @@ def add_all(tile, x, first, stop):
         add_circle(tile, x, j, 1.0)
 
 
-@kernel
+@piece
 def _meet_two(tile, tables, a1, b1, a2, b2, fresh):
     """`_meet_circle` for the token (a1, b1) and then for (a2, b2), side by side."""
     c, s, turn_c, turn_s = powers(a1, b1)
@@ -93,7 +93,7 @@ def _meet_two(tile, tables, a1, b1, a2, b2, fresh):
     return total(mass1), total(turn1), total(reach1), total(mass2), total(turn2), total(reach2)
 
 
-@kernel
+@piece
 def _meet_circle(tile, tables, c1, s1, fresh):
     """The token at (c1, s1) meets all in sight, after it came into sight itself if fresh = 1.
 
@@ -114,7 +114,7 @@ def _meet_circle(tile, tables, c1, s1, fresh):
     return total(mass), total(turn), total(reach)
 
 
-@kernel
+@piece
 def _gather_circle(tile, x, share, lo, hi, last):
     """The tokens [lo, hi) in sight: whole blocks from their totals, the ragged ends one by one."""
     first, stop = whole_blocks(lo, hi, last)
@@ -124,7 +124,7 @@ def _gather_circle(tile, x, share, lo, hi, last):
     add_all(tile, x, right, hi)
 
 
-@kernel
+@piece
 def _leave_row(x, i, mass, turn, reach, value, scale, p, z):
     """What a row came to: its velocity if V = value I and nothing else is asked for, else its mass and pull."""
     c, s = x[0, i], x[1, i]
@@ -135,7 +135,7 @@ def _leave_row(x, i, mass, turn, reach, value, scale, p, z):
         p[0, i], p[1, i] = scale * (reach * c - turn * s), scale * (reach * s + turn * c)
 
 
-@kernel
+@piece
 def two_alike(rows, i, stop, lo, hi):
     """Whether rows i and i + 1 need nothing brought into sight, or each its own token only; and which of these."""
     if i + 1 >= stop or int(rows[LO, i + 1]) != lo:
@@ -144,7 +144,7 @@ def two_alike(rows, i, stop, lo, hi):
     return own or hi == int(rows[HI, i + 1]), 1.0 if own else 0.0
 
 
-@kernel
+@target
 def circle(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 2, B = c I, c >= 0. x may be any multiple of the tokens; it is left with unit ones."""
     apart()
@@ -188,7 +188,7 @@ def circle(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
         note_rows(rows, z, first, stop, tables[N_ROWS + b])
 
 
-@kernel
+@piece
 def _meet_any(tile, b, c1, s1):
     """The sums over j in sight of w, w sin a and w (cos a - 1) for w = exp(b (cos a - 1)), a from (c1, s1) to j.
 
@@ -217,7 +217,7 @@ def _meet_any(tile, b, c1, s1):
     return mass, turn, reach
 
 
-@kernel
+@piece
 def _by_pairs(x, u, i, lo, hi, p, z, top):
     """Row i by pairs, with its largest logit taken out; how many bits its waves would have lost."""
     best = -np.inf
@@ -233,7 +233,7 @@ def _by_pairs(x, u, i, lo, hi, p, z, top):
     return np.sqrt(u[0, i] * u[0, i] + u[1, i] * u[1, i]) - best + np.log2((hi - lo) / mass)
 
 
-@kernel
+@target
 def circle_any(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 2, any form: s_ij = |u_i| cos(t_j - f_i), f_i the direction of u_i. Rows that look where hardly a token
     stands lose their digits: these are summed by pairs, and counted."""

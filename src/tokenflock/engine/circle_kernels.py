@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece
 from tokenflock.engine.implicit_kernels import LOG2E, attend, reflections
 from tokenflock.engine.simd import absolute, fma, indices, load, splat, store, total, width, within
 
 
-@kernel
+@piece
 def tangents(x, n, v, e):
     """e (2, columns): the tangent of every token, in the frame of `reflections`."""
     reflections(x, n, v)
@@ -24,7 +24,7 @@ def tangents(x, n, v, e):
             e[a, i] = 0.0
 
 
-@kernel
+@piece
 def _moments(x, e, vx, i, first, last, row, fixed, frozen_v):
     """sum_j a_ij <e_i, V x_j - V x_i>, sum_{j != i} a_ij <x_i, V x_j> and sum_j a_ij |V x_j - V x_i|_1.
 
@@ -49,7 +49,7 @@ def _moments(x, e, vx, i, first, last, row, fixed, frozen_v):
     return pull, side, size
 
 
-@kernel
+@piece
 def _fill(e, vx, ve, u, r, i, first, last, row, pull, jacobian):
     """Row i of J += a_ij (<e_i, V e_j> + b_j <u_i, e_j>), b_j = <e_i, V x_j - V x_i> - pull.
 

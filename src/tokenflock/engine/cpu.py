@@ -84,9 +84,16 @@ def part_pointer(name: str, dtype: str) -> Pointer:
 
 
 @lru_cache
-def sums_pointer(wide: bool, dtype: str) -> Pointer:
+def sums_pointer(name: str, wide: bool, dtype: str) -> Pointer:
     """What runs the parts of a pair kernel: one thread, or the leader of a team."""
-    return Pointer(sums_kernels.lead if wide else sums_kernels.alone, sums_signature(dtype))
+    family = {"mutual": "mutual", "products": "products", "mutual_products": "products"}.get(name, "rows")
+    return Pointer(getattr(sums_kernels, f"{family}_{'led' if wide else 'alone'}"), sums_signature(dtype))
+
+
+def pair_pointers(model: Model, wide: bool, dtype: str) -> tuple[Pointer, Pointer]:
+    """What sums over pairs."""
+    name = kernel_for(model)
+    return sums_pointer(name, wide, dtype), part_pointer(name, dtype)
 
 
 _POINTERS: dict[Any, Pointer] = {}
@@ -128,7 +135,7 @@ class CpuEngine:
         y = state_of(model, x, dtype, radius)
         out = np.zeros_like(y)
         kind = KINDS[kind_at(model.norm, t)]
-        pointers = sums_pointer(False, dtype), part_pointer(kernel_for(model), dtype)
+        pointers = pair_pointers(model, False, dtype)
         velocity_kernel(model)(*pointers, terms, work, y, t, kind, out)
         return out[:d, :n].T.astype(np.float64)
 
@@ -198,8 +205,7 @@ class CpuStepper:
     def _kernels(self, wide: bool) -> tuple[tuple[Pointer, Pointer], Any]:
         """What sums over pairs, and the velocity that is made of it."""
         model, dtype = self._task.model, self._task.dtype
-        pairs = sums_pointer(wide, dtype), part_pointer(kernel_for(model), dtype)
-        return pairs, velocity_kernel(model)
+        return pair_pointers(model, wide, dtype), velocity_kernel(model)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("t", "h", "steps", "rejected", "evaluations"):

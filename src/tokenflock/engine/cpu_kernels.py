@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece
 from tokenflock.engine.cpu_terms import (
     ALONG,
     DRIVE,
@@ -17,7 +17,6 @@ from tokenflock.engine.cpu_terms import (
     LESS,
     LESSER,
     MX,
-    RESCALED,
     SPARE,
     SPHERE,
     SPREAD,
@@ -36,7 +35,7 @@ RELU, TANH = 1, 2
 FAR = 1e4  # how far off the scaled sphere padding stands for `mutual`: its weights 2^-(1e8) are exactly 0
 
 
-@kernel
+@piece
 def _inverse_lengths(y, d, n, line):
     """line[0, i] = 1 / |x_i| for the first d rows of y."""
     for i in range(n):
@@ -48,7 +47,7 @@ def _inverse_lengths(y, d, n, line):
         line[0, i] = 1 / np.sqrt(line[0, i])
 
 
-@kernel
+@piece
 def retract(y, d, n, line):
     """Every token of y back to the sphere."""
     _inverse_lengths(y, d, n, line)
@@ -57,7 +56,7 @@ def retract(y, d, n, line):
             y[a, i] *= line[0, i]
 
 
-@kernel
+@piece
 def _weigh(numbers, counts, top, i, z):
     """What the sums of row i are multiplied by: 1/Z (E2), or 2^(top - shift) / count (E3)."""
     return 2.0 ** (top - numbers.shift) / counts[i] if numbers.by_count else 1.0 / z
@@ -90,7 +89,21 @@ def plain_velocity(sums, part, terms, work, y, t, kind, out):
             out[a, i] = z[0, i] * (p[a, i] - top[0, i] * x[a, i])
 
 
-@kernel
+@piece
+def _weigh_all(terms, work, h, inverse):
+    """Page P the pull and line Z the mass of head h, from the sums that stand there."""
+    numbers, p, z, top = terms.numbers, work.tokens[P], work.line[Z], work.line[TOP]
+    for i in range(numbers.n):
+        peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.near else np.float64(top[0, i])
+        work.late[SPREAD] = max(work.late[SPREAD], abs(z[0, i] - np.floor(z[0, i] + 0.5)))
+        weight = p.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
+        z[0, i] *= weight
+        weight *= p.dtype.type(inverse)
+        for a in range(p.shape[0]):
+            p[a, i] *= weight
+
+
+@piece
 def _attend(sums, part, terms, work, h):
     """(E4) of head h: page P the pull, line Z the mass."""
     numbers, x, u, p = terms.numbers, work.tokens[X], work.tokens[U], work.tokens[P]
@@ -106,9 +119,7 @@ def _attend(sums, part, terms, work, h):
         level = np.float64(terms.heads[FORM, h, 0, 0])
         sums(part, near, near, terms.rows, terms.frozen, level, False, n, p, z, top, work.share, work.tile, work.desk)
     else:
-        if numbers.space == RESCALED:
-            queries(work, h)
-        elif numbers.scalar_form:
+        if numbers.scalar_form:
             c = work.form[h, 0, 0]
             for a in range(d):
                 for i in range(columns):
@@ -119,17 +130,10 @@ def _attend(sums, part, terms, work, h):
         # No bias in the products: there -1 asks for differences to the leader where logits are too large to subtract.
         slope = -1.0 if numbers.apart else terms.slopes[h]
         sums(part, x, u, terms.rows, terms.frozen, slope, hard, n, p, z, top, work.share, work.tile, work.desk)
-    for i in range(n):
-        peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.near else np.float64(top[0, i])
-        work.late[SPREAD] = max(work.late[SPREAD], abs(z[0, i] - np.round(z[0, i])))
-        weight = x.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
-        z[0, i] *= weight
-        weight *= x.dtype.type(inverse)
-        for a in range(d):
-            p[a, i] *= weight
+    _weigh_all(terms, work, h, inverse)
 
 
-@kernel
+@piece
 def _apply(scalar, matrix, source, spare, target):
     """target += matrix source, without a product where the matrix is c I."""
     if not scalar:
@@ -144,7 +148,7 @@ def _apply(scalar, matrix, source, spare, target):
                 target[a, i] += c * source[a, i]
 
 
-@kernel
+@piece
 def _heads(sums, part, terms, work):
     """Page ALONG: sum_h V_h p_h + (V_h - c_h I) m_h x, with the same tangent part as page DRIVE, (E5) without F."""
     x, p, spare, mx, z = work.tokens[X], work.tokens[P], work.tokens[SPARE], work.tokens[MX], work.line[Z]
@@ -156,19 +160,34 @@ def _heads(sums, part, terms, work):
     for h in range(terms.heads.shape[1]):
         _attend(sums, part, terms, work, h)
         _apply(scalar, terms.heads[VALUE, h], p, spare, along)
-        if terms.numbers.space != RESCALED:
-            for a in range(x.shape[0]):
-                for i in range(x.shape[1]):
-                    mx[a, i] = z[0, i] * x[a, i]
-            _apply(scalar, terms.heads[VALUE, h], mx, spare, drive)
-            _apply(scalar, terms.heads[LESS, h], mx, spare, lesser)
+        for a in range(x.shape[0]):
+            for i in range(x.shape[1]):
+                mx[a, i] = z[0, i] * x[a, i]
+        _apply(scalar, terms.heads[VALUE, h], mx, spare, drive)
+        _apply(scalar, terms.heads[LESS, h], mx, spare, lesser)
     for a in range(x.shape[0]):
         for i in range(x.shape[1]):
             drive[a, i] += along[a, i]
             along[a, i] += lesser[a, i]
 
 
-@kernel
+@piece
+def _rescaled_heads(sums, part, terms, work):
+    """Page DRIVE: sum_h V_h p_h of (E8)."""
+    x, u, p, drive = work.tokens[X], work.tokens[U], work.tokens[P], work.tokens[DRIVE]
+    numbers, z, top = terms.numbers, work.line[Z], work.line[TOP]
+    for a in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            drive[a, i] = 0.0
+    for h in range(terms.heads.shape[1]):
+        queries(work, h)
+        hard, slope = numbers.hard != 0, -1.0 if numbers.apart else terms.slopes[h]
+        sums(part, x, u, terms.rows, terms.frozen, slope, hard, numbers.n, p, z, top, work.share, work.tile, work.desk)
+        _weigh_all(terms, work, h, 1.0)
+        _apply(numbers.scalar_value != 0, terms.heads[VALUE, h], p, work.tokens[SPARE], drive)
+
+
+@piece
 def _feedforward(terms, work, source, target):
     """(E9) target = w sigma(a source + b)."""
     hidden, inner, d = work.hidden, terms.inner, source.shape[0]
@@ -186,7 +205,7 @@ def _feedforward(terms, work, source, target):
     np.dot(terms.outer, hidden, target)
 
 
-@kernel
+@piece
 def _take(terms, work, y):
     """Page X: the tokens of a state, on the sphere where they belong there, padded with the first one.
 
@@ -227,21 +246,21 @@ def rescaled_velocity(sums, part, terms, work, y, t, kind, out):
     """(E8)."""
     drive, spare = work.tokens[DRIVE], work.tokens[SPARE]
     _take(terms, work, y)
-    set_flow(terms, work, exponential(t * terms.flow), terms.numbers.mu * t)
-    _heads(sums, part, terms, work)
+    set_flow(terms, work, exponential(t, terms.flow), terms.numbers.mu * t)
+    _rescaled_heads(sums, part, terms, work)
     if terms.numbers.activation:
         _feedforward(terms, work, drive, spare)
     _copy(spare if terms.numbers.activation else drive, terms.numbers.n, out)
 
 
-@kernel
+@piece
 def _copy(source, n, target):
     for a in range(source.shape[0]):
         for i in range(n):
             target[a, i] = source[a, i]
 
 
-@kernel
+@piece
 def _overlaps(a, b, target):
     """target[0, i] = <a_i, b_i>."""
     for i in range(a.shape[1]):
@@ -251,13 +270,13 @@ def _overlaps(a, b, target):
             target[0, i] += a[k, i] * b[k, i]
 
 
-@kernel
+@piece
 def _length(square):
     """model._length: the root, with 1 for 0."""
     return np.sqrt(np.float64(square)) if square > 0 else 1.0
 
 
-@kernel
+@piece
 def _sphere(terms, work, y, t, kind, out):
     """(E6) x' = P_x D / s, with s and r' of (E10)."""
     x, along, drive, z, top = work.tokens[X], work.tokens[ALONG], work.tokens[DRIVE], work.line[Z], work.line[TOP]
@@ -316,7 +335,7 @@ def rescaled_layer(sums, part, terms, work, y, t, dt, kind):
         rest //= 2
     _take(terms, work, y)
     set_flow(terms, work, power, k * np.log(numbers.rho))
-    _heads(sums, part, terms, work)
+    _rescaled_heads(sums, part, terms, work)
     update = drive
     if numbers.activation:
         _feedforward(terms, work, drive, spare)
@@ -326,7 +345,7 @@ def rescaled_layer(sums, part, terms, work, y, t, dt, kind):
             y[a, i] += dt * update[a, i]
 
 
-@kernel
+@piece
 def _sublayer(terms, work, y, t, dt, kind):
     """model.sublayer with the update in page DRIVE."""
     x, drive, z = work.tokens[X], work.tokens[DRIVE], work.line[Z]

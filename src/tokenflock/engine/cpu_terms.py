@@ -97,7 +97,9 @@ def kernel_for(model: Model) -> str:
 
 def is_plain(model: Model) -> bool:
     """Whether the short velocity does: the papers' main case, V = c I on the sphere with B = c' I and no extras."""
-    return kernel_for(model) in (*NEAR_KERNELS, *PRODUCTS) and _is_simple(model)
+    name = kernel_for(model)
+    short = name in (*NEAR_KERNELS, *PRODUCTS) or (name == "general" and model.normaliser == "softmax")
+    return short and _is_simple(model)
 
 
 def _is_simple(model: Model) -> bool:
@@ -116,9 +118,9 @@ def _numbers(model: Model, n: int, form: np.ndarray, mu: float, rho: float) -> n
     record["scalar_form"] = is_scalar(form) and model.space != "rescaled"
     record["scalar_value"] = is_scalar(model.values)
     record["activation"] = ACTIVATIONS["none" if model.feedforward is None else model.feedforward.activation]
-    # Tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2 for the near kernels, and s_ij = <x_i, x_j> for the
-    # products. At beta = 0 any tiny scale gives equal weights.
-    share = 1.0 if kernel_for(model) in PRODUCTS else 0.5
+    # Tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2 for the near kernels, and s_ij = <x_i, x_j> for all others.
+    # At beta = 0 any tiny scale gives equal weights.
+    share = 0.5 if kernel_for(model) in NEAR_KERNELS else 1.0
     record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * share), 1e-10)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece
 from tokenflock.engine.cpu_kernels import retract
 from tokenflock.engine.cpu_terms import SPREAD
 from tokenflock.engine.randomness import _FIRST, _GOLDEN, _OTHER, _SECOND
@@ -27,7 +27,7 @@ from tokenflock.engine.step_kernels import (
 )
 
 
-@kernel
+@piece
 def _mix(z):
     """randomness.mix."""
     z = z + np.uint64(_GOLDEN)
@@ -36,7 +36,7 @@ def _mix(z):
     return z ^ (z >> np.uint64(31))
 
 
-@kernel
+@piece
 def _normals(key, step, n, d, target):
     """randomness.normals, with tokens as columns."""
     base = _mix(key ^ np.uint64(step))
@@ -49,7 +49,7 @@ def _normals(key, step, n, d, target):
             target[a, i] = math.sqrt(-2.0 * math.log(u)) * math.cos(2.0 * math.pi * v)
 
 
-@kernel
+@piece
 def _aim(clock, times, t_stop, dt):
     """Cut the way to the next wanted time into equal steps no longer than dt: the times are hit, the order is kept."""
     target = min(times[clock.frame], t_stop)
@@ -59,7 +59,7 @@ def _aim(clock, times, t_stop, dt):
     return target
 
 
-@kernel
+@piece
 def _pause(clock, goal, budget):
     """Why a loop must stop before its next step: the end of the stretch, a flag, its patience; FULL if nothing does."""
     if clock.t >= goal.t_stop:
@@ -69,7 +69,7 @@ def _pause(clock, goal, budget):
     return ON if clock.evaluations >= budget else FULL
 
 
-@kernel
+@piece
 def _finite(y, n):
     """Whether every number of a state is finite."""
     total = 0.0
@@ -79,7 +79,7 @@ def _finite(y, n):
     return np.isfinite(total)
 
 
-@kernel
+@piece
 def _finish(pages, clock, h, target, on_sphere, d, n, line):
     """The trial becomes the present, on the sphere; False if it is not finite."""
     finite = _finite(pages[TRIAL], n)
@@ -92,14 +92,14 @@ def _finish(pages, clock, h, target, on_sphere, d, n, line):
     return finite
 
 
-@kernel
+@piece
 def _emit_exact(pages, clock, times, frames, n):
     while clock.frame < times.size and times[clock.frame] <= clock.t:
         _record(pages[NOW], frames[clock.frame], n)
         clock.frame += 1
 
 
-@kernel
+@piece
 def _push(y, noise, normals, h, on_sphere, d, n, target):
     """target = noise sqrt(h) P_y normals: the tangent part of the random push (E11)."""
     c = noise * math.sqrt(h)

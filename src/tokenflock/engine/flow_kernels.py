@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import piece
 from tokenflock.engine.cpu_terms import FORM, LOG, SPARE, SPREAD, U, X, Z
 from tokenflock.model import LARGEST_EXPONENT
 
 LARGEST_EXPONENT_32 = 80.0  # the same for float32, which ends at e^88
 
 
-@kernel
-def exponential(matrix):
-    """exp of a square matrix: Taylor to degree 16 of matrix / 2^s, |.| <= 1/2, then s squarings."""
-    d = matrix.shape[0]
-    norm = 0.0
+@piece
+def exponential(t, matrix):
+    """exp(t matrix): Taylor to degree 16 of t matrix / 2^s, |.| <= 1/2, then s squarings."""
+    d, norm = matrix.shape[0], 0.0
     for a in range(d):
-        norm = max(norm, np.abs(matrix[a]).sum())
+        size = 0.0
+        for b in range(d):
+            size += abs(t * matrix[a, b])
+        norm = max(norm, size)
     squarings = max(0, int(np.ceil(np.log2(max(norm, 1e-300)))) + 1)
-    small = matrix * 0.5**squarings
-    result, power = np.eye(d), np.eye(d)
+    pages = np.empty((4, d, d))
+    small, power, result, product = pages[0], pages[1], pages[2], pages[3]
+    for a in range(d):
+        for b in range(d):
+            small[a, b] = t * matrix[a, b] * 0.5**squarings
+            power[a, b] = result[a, b] = 1.0 if a == b else 0.0
     for k in range(1, 17):
-        power = np.dot(power, small) / k
-        result = result + power
+        np.dot(power, small, product)
+        for a in range(d):
+            for b in range(d):
+                power[a, b] = product[a, b] / k
+                result[a, b] += power[a, b]
     for _ in range(squarings):
-        result = np.dot(result, result)
+        np.dot(result, result, product)
+        result, product = product, result
     return result
 
 
-@kernel
+@piece
 def set_flow(terms, work, flow, log):
     """exp(tV) or R^k of this evaluation, as exp(log) flow: see model.Flow."""
     d = flow.shape[0]
@@ -44,7 +54,7 @@ def set_flow(terms, work, flow, log):
     work.late[LOG], work.late[SPREAD] = 2.0 * log, 0.0
 
 
-@kernel
+@piece
 def _reach(u, x):
     """A bound of |<u_i, x_j>|, at least 1."""
     bound = 0.0
@@ -56,7 +66,7 @@ def _reach(u, x):
     return max(bound, 1.0)
 
 
-@kernel
+@piece
 def queries(work, h):
     """Page U: model.queries of head h in rescaled space."""
     x, u, ahead = work.tokens[X], work.tokens[U], work.tokens[SPARE]

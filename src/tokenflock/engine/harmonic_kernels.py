@@ -16,12 +16,12 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece, target
 from tokenflock.engine.cpu_terms import TOP, P, Z
 from tokenflock.engine.harmonic_tables import GROSS, LOSS, LOST_BITS, N_ROWS, NUMBERS, RESCUED, WAVES, WIDTH
 from tokenflock.engine.pair_kernels import HI, LO
 from tokenflock.engine.simd import Lanes, _vector, load, splat, store
-from tokenflock.engine.sums_kernels import alone, lead
+from tokenflock.engine.sums_kernels import rows_alone, rows_led
 
 TABLES, COSINES, SINES = 0, 1, 2
 TOTALS, SUMS = 0.0, 1.0  # the pass, in the place of a slope
@@ -60,20 +60,20 @@ def powers(c1, s1):
     return cosines, sines, splat(c8), splat(s8)
 
 
-@kernel
+@piece
 def block_start(last, b):
     """First token of block b."""
     return last * b // BLOCKS
 
 
-@kernel
+@piece
 def clear(tile):
     """Nothing in sight."""
     for m in range(tile.shape[1]):
         tile[0, m] = tile[1, m] = 0.0
 
 
-@kernel
+@piece
 def normalise(x, d, first, stop):
     """Tokens of any length become unit ones, in place: each by the part that it belongs to."""
     for i in range(first, stop):
@@ -85,7 +85,7 @@ def normalise(x, d, first, stop):
             x[a, i] *= inverse
 
 
-@kernel
+@piece
 def leave_totals(tile, share, b):
     """The sums in the tile become those of block b."""
     for m in range(0, tile.shape[1], WIDTH):
@@ -93,7 +93,7 @@ def leave_totals(tile, share, b):
         store(share[SINES], b, m, load(tile, 1, m))
 
 
-@kernel
+@piece
 def whole_blocks(lo, hi, last):
     """The blocks [first, stop) that lie inside [lo, hi); none: (0, 0)."""
     first = lo * BLOCKS // last
@@ -105,7 +105,7 @@ def whole_blocks(lo, hi, last):
     return (first, stop) if stop > first else (0, 0)
 
 
-@kernel
+@piece
 def gather_blocks(tile, share, first, stop):
     """The sums of some blocks, in their order."""
     clear(tile)
@@ -121,7 +121,7 @@ def ragged(lo, hi, last, first, stop):
     return (block_start(last, first), block_start(last, stop)) if stop > first else (hi, hi)
 
 
-@kernel
+@piece
 def note_rows(rows, z, first, stop, notes):
     """The largest 1 / mass and count / mass of some rows."""
     thin = loss = 0.0
@@ -131,7 +131,7 @@ def note_rows(rows, z, first, stop, notes):
     notes[THIN], notes[LOSSES] = thin, loss
 
 
-@kernel
+@piece
 def judge(rows, z, last, share, tile):
     """What the a posteriori error needs, the worst so far: the largest count / mass of a row, the largest sum of
     waves / mass in roundings (m = 0 counts tokens, without any), and the most pairs that were summed one by one."""
@@ -171,19 +171,19 @@ def judge(rows, z, last, share, tile):
     tables[NUMBERS, LOST_BITS] = max(tables[NUMBERS, LOST_BITS], bits)
 
 
-@kernel
+@target
 def alone_harmonic(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """Both passes on this core."""
-    alone(part, x, u, rows, frozen, TOTALS, hard, last, p, z, top, share, tile, desk)
-    alone(part, x, u, rows, frozen, SUMS, hard, last, p, z, top, share, tile, desk)
+    rows_alone(part, x, u, rows, frozen, TOTALS, hard, last, p, z, top, share, tile, desk)
+    rows_alone(part, x, u, rows, frozen, SUMS, hard, last, p, z, top, share, tile, desk)
     judge(rows, z, last, share, tile)
 
 
-@kernel
+@target
 def lead_harmonic(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """Both passes with the helpers that are there."""
-    lead(part, x, u, rows, frozen, TOTALS, hard, last, p, z, top, share, tile, desk)
-    lead(part, x, u, rows, frozen, SUMS, hard, last, p, z, top, share, tile, desk)
+    rows_led(part, x, u, rows, frozen, TOTALS, hard, last, p, z, top, share, tile, desk)
+    rows_led(part, x, u, rows, frozen, SUMS, hard, last, p, z, top, share, tile, desk)
     judge(rows, z, last, share, tile)
 
 

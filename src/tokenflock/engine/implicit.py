@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tokenflock.engine import circle_kernels, cpu, implicit_full, implicit_kernels, stage_kernels
 from tokenflock.engine.contract import Outcome, Task, sees_no_later
-from tokenflock.engine.cpu_terms import kernel_for, lay_out, scratch
+from tokenflock.engine.cpu_terms import lay_out, scratch
 from tokenflock.engine.step_kernels import COLLAPSED, ON, SMALL, STOPPED
 from tokenflock.engine.walk_kernels import CLOCK, walk
 from tokenflock.geometry import Array
@@ -52,7 +52,7 @@ class ImplicitStepper:
         terms = lay_out(model, n, "float64")
         work = scratch(model, terms, "float64")
         self._x = cpu.state_of(model, x, "float64")
-        pairs = cpu.sums_pointer(self._wide, "float64"), cpu.part_pointer(kernel_for(model), "float64")
+        pairs = cpu.pair_pointers(model, self._wide, "float64")
         arguments = (*pairs, terms, work, self._x, types.float64, types.int64, self._x)
         self._field = (cpu.pointer_to(cpu.velocity_kernel(model), "float64", *arguments), *pairs, terms, work)
         self._form = np.ascontiguousarray(model.form * model.beta, dtype=np.float64)

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece
 from tokenflock.engine.simd import absolute, exp2, fma, indices, larger, load, peak, splat, store, total, width, within
 
 LOG2E = 1.4426950408889634
 
 
-@kernel
+@piece
 def reflections(x, n, v):
     """v[i]: H = I - v v' takes x_i to an axis; |v|^2 = 2."""
     d = x.shape[0]
@@ -97,7 +97,7 @@ def attend(x, u, h, i, first, last, frozen, row, fixed):
         fixed[k] /= z
 
 
-@kernel
+@piece
 def _pull(x, vx, row, fixed, frozen_v, v, i, first, last, scratch, out):
     """out = E_i' sum_j a_ij (V x_j - V x_i); returns sum_{j != i} a_ij <x_i, V x_j> and sum_j a_ij |V x_j - V x_i|_1.
 
@@ -126,7 +126,7 @@ def _pull(x, vx, row, fixed, frozen_v, v, i, first, last, scratch, out):
     return along, size
 
 
-@kernel
+@piece
 def _outer(i, weight, v, extra, diagonal, scratch):
     """diagonal[i] += weight (E_i' scratch[4] + extra) (E_i' scratch[3])'."""
     k = diagonal.shape[1]
@@ -138,7 +138,7 @@ def _outer(i, weight, v, extra, diagonal, scratch):
             diagonal[i, a, b] += left * scratch[1, b]
 
 
-@kernel
+@piece
 def _own_value(value, vx, x, i, own, v, diagonal, scratch):
     """diagonal[i] += own (E_i' V E_i - <x_i, V x_i>), which is 0 for V = v I."""
     d, inner = x.shape[0], 0.0
@@ -158,7 +158,7 @@ def _own_value(value, vx, x, i, own, v, diagonal, scratch):
         diagonal[i, b, b] -= own * inner
 
 
-@kernel
+@piece
 def _block(x, head, i, first, last, scalar, v, row, fixed, pull, home, diagonal, scratch):
     """Add a head to J_ii, and note its f_i and E_i' V x_i. head is (value, vx, u, r, frozen_v)."""
     value, vx, u, r, frozen_v = head
@@ -249,7 +249,7 @@ def factorise(frame, c, n):
                 factors[i, a, b] = work[a, k + b]
 
 
-@kernel
+@piece
 def _gather(x, vx, u, h, i, first, last, skip, row, y, vy, pull, v, scratch, out):
     """out += E_i' sum_j a_ij (V y_j + (V x_j - g_i) <u_i, y_j>) over first <= j < last, j != skip."""
     m, d = width(x), x.shape[0]
@@ -277,7 +277,7 @@ def _gather(x, vx, u, h, i, first, last, skip, row, y, vy, pull, v, scratch, out
         out[a] += scratch[1, a] - pull[a] * whole
 
 
-@kernel
+@piece
 def _lift(values, v, i, w, y, vy, scratch):
     """Column i of y = E_i w and of vy[h] = V_h y."""
     d = v.shape[1]

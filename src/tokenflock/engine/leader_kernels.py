@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import piece, target
 from tokenflock.engine.pair_kernels import HI, LO, _add, _clear, _cut, _general, _interval, _logit
 from tokenflock.engine.simd import absolute, apart, exp2, fma, indices, larger, load, peak, splat, store, width, within
 
@@ -17,7 +17,7 @@ SHARPEN, SHARPEN_32 = 1e9, 1e3  # logits from which their rounding is too large 
 SMALL, SMALL_32 = 1e4, 1e2  # logits that may be subtracted, which is quicker: their rounding does not show
 
 
-@kernel
+@piece
 def _logit_of(x, j, u, i, d, slope, biased):
     """(E1); biased: an empty tuple for no bias."""
     s = _logit(x, j, u, i, d)
@@ -26,7 +26,7 @@ def _logit_of(x, j, u, i, d, slope, biased):
     return s
 
 
-@kernel
+@piece
 def _sharpen(x, u, i, d, slope, biased, start, stop, lo, hi, leader, lead):
     """Meet every token once more, and take the better one by the difference of the two."""
     none = splat(x.dtype.type(0.0))
@@ -46,7 +46,7 @@ def _sharpen(x, u, i, d, slope, biased, start, stop, lo, hi, leader, lead):
     return leader
 
 
-@kernel
+@piece
 def _lead(x, u, rows, i, d, slope, biased, top, lead):
     """lead[:, i ..] = x_m for the rows of one register, and top[0, i ..] = m."""
     m = width(x)
@@ -74,12 +74,12 @@ def _lead(x, u, rows, i, d, slope, biased, top, lead):
     return leader, best
 
 
-@kernel
+@piece
 def _weight2(x, j, a, b, v, w, none):
     return exp2(-larger(fma(v, a - splat(x[0, j]), w * (b - splat(x[1, j]))), none))
 
 
-@kernel
+@target
 def leader2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 2, no bias."""
     apart()
@@ -106,19 +106,19 @@ def leader2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
         store(p, 1, i, q0)
 
 
-@kernel
+@piece
 def _weight3(x, j, a, b, c, f, g, h, none):
     dx, dy, dz = a - splat(x[0, j]), b - splat(x[1, j]), c - splat(x[2, j])
     return exp2(-larger(fma(f, dx, fma(g, dy, h * dz)), none))
 
 
-@kernel
+@piece
 def _add3(x, j, x0, y0, w0, e, z, p, q, r):
     dx, dy, dz = splat(x[0, j]) - x0, splat(x[1, j]) - y0, splat(x[2, j]) - w0
     return z + e, fma(e, dx, p), fma(e, dy, q), fma(e, dz, r)
 
 
-@kernel
+@target
 def leader3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 3, no bias."""
     apart()
@@ -147,7 +147,7 @@ def leader3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
         store(p, 2, i, r0)
 
 
-@kernel
+@target
 def leader1(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 1, no bias."""
     apart()
@@ -173,7 +173,7 @@ def leader1(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
         store(p, 0, i, p0)
 
 
-@kernel
+@piece
 def _weight(x, j, u, i, d, lead, slope, far, biased):
     """w_ij for the rows of one register; far: |i - m|, for the bias."""
     s = load(u, 0, i) * (load(lead, 0, i) - splat(x[0, j]))
@@ -185,7 +185,7 @@ def _weight(x, j, u, i, d, lead, slope, far, biased):
     return exp2(-larger(s, splat(x.dtype.type(0.0))))
 
 
-@kernel
+@piece
 def _leader(x, u, rows, slope, first, last, p, z, top, lead, biased):
     m, d = width(x), x.shape[0]
     none = splat(x.dtype.type(0.0))
@@ -214,7 +214,7 @@ def _leader(x, u, rows, slope, first, last, p, z, top, lead, biased):
             _add(x, x, j, k, d, e1, p, z)
 
 
-@kernel
+@piece
 def _reach(x, u):
     """A bound of all logits."""
     bound = 0.0
@@ -226,7 +226,7 @@ def _reach(x, u):
     return bound
 
 
-@kernel
+@target
 def leader(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """Any d, no bias."""
     apart()
@@ -236,7 +236,7 @@ def leader(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     _leader(x, u, rows, slope, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, share[0], ())
 
 
-@kernel
+@target
 def leader_biased(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """Any d, with ALiBi."""
     apart()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tokenflock.engine.blas_kernels import NEVER
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece, target
 from tokenflock.engine.simd import exp2, load, splat, store, total, width
 
 STRIPS = 4  # chunks that may be computed at a time
@@ -22,7 +22,7 @@ def tile_size(d: int) -> int:
     return TALL * PANEL + (TALL + PANEL) * d
 
 
-@kernel
+@piece
 def _weights(block, r, level, columns, first):
     """A row of logits becomes weights; they are added to the columns from `first` on. Returns their sum."""
     wide, m = block.shape[1], width(block)
@@ -42,14 +42,14 @@ def _weights(block, r, level, columns, first):
     return result
 
 
-@kernel
+@piece
 def _add(source, target, first):
     for i in range(source.shape[0]):
         for a in range(source.shape[1]):
             target[first + i, a] += source[i, a]
 
 
-@kernel
+@piece
 def _meet_itself(tokens, i, tall, level, tile, pulls, mass):
     """The strip of `tall` rows from i on."""
     d = tokens.shape[1]
@@ -64,7 +64,7 @@ def _meet_itself(tokens, i, tall, level, tile, pulls, mass):
     _add(sums, pulls, i)
 
 
-@kernel
+@piece
 def _meet_panel(tokens, i, tall, j, wide, level, tile, pulls, mass):
     """The strip from i on and the tokens j .. j + wide - 1 pull at each other."""
     d = tokens.shape[1]
@@ -88,13 +88,13 @@ def chunk_of(s):
     return min(turn, 2 * STRIPS - 1 - turn)
 
 
-@kernel
+@piece
 def mass_of(share, k):
     """The mass of every token in chunk k, (1, n): the chunks share a page, for d > STRIPS."""
     return share[1 + STRIPS].reshape((share.shape[2], share.shape[1]))[k : k + 1]
 
 
-@kernel
+@target
 def mutual_products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """Chunk k, with the signature of the pair kernels. slope: the largest logit, that of a token with itself.
 
@@ -116,7 +116,7 @@ def mutual_products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, 
             _meet_panel(tokens, i, tall, j, min(PANEL, n - j), level, tile, pulls, mass)
 
 
-@kernel
+@piece
 def gather_products(share, p, z):
     """Add the chunks, always in the same order; a token's own weight is 1."""
     n, d = share.shape[1], share.shape[2]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import piece, target
 from tokenflock.engine.simd import (
     absolute,
     apart,
@@ -38,13 +38,13 @@ CHUNKS = 8  # parts of `mutual`, whatever the threads: same bits
 MOST_PARTS = 24
 
 
-@kernel
+@piece
 def n_parts(x, last):
     """How many parts the rows are cut into: blocks of two registers, at most MOST_PARTS."""
     return min(MOST_PARTS, (last + 2 * width(x) - 1) // (2 * width(x)))
 
 
-@kernel
+@piece
 def _cut(x, last, k):
     """First row of part k, a multiple of two registers. Later rows of a causal mask are longer, so later parts have
     fewer; for other masks that does no harm."""
@@ -54,7 +54,7 @@ def _cut(x, last, k):
     return int(last * np.sqrt(k / parts)) // step * step
 
 
-@kernel
+@piece
 def _interval(rows, i, m):
     """Where tokens i .. i + m - 1 look: [start, all_from) some of them, [all_from, all_to) all, [all_to, stop) some."""
     start, stop = int(rows[LO, i]), int(rows[HI, i + m - 1])
@@ -62,14 +62,14 @@ def _interval(rows, i, m):
     return start, all_from, max(all_from, int(rows[HI, i])), stop
 
 
-@kernel
+@piece
 def _term2(x, j, a, b, z, p, q):
     dx, dy = splat(x[0, j]) - a, splat(x[1, j]) - b
     w = exp2(-fma(dx, dx, dy * dy))
     return z + w, fma(w, dx, p), fma(w, dy, q)
 
 
-@kernel
+@piece
 def _masked2(x, j, a, b, z, p, q, lo, hi):
     dx, dy = splat(x[0, j]) - a, splat(x[1, j]) - b
     w = exp2(-fma(dx, dx, dy * dy))
@@ -77,7 +77,7 @@ def _masked2(x, j, a, b, z, p, q, lo, hi):
     return z + w, fma(w, dx, p), fma(w, dy, q)
 
 
-@kernel
+@target
 def near2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 2, B = c I on the circle. x is scaled so that s_ij - s_ii = -|x_i - x_j|^2: top_i = s_ii, no search."""
     apart()
@@ -97,26 +97,26 @@ def near2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
         store(p, 1, i, q0)
 
 
-@kernel
+@piece
 def _weight3(x, j, a, b, c):
     dx, dy, dz = splat(x[0, j]) - a, splat(x[1, j]) - b, splat(x[2, j]) - c
     return exp2(-fma(dx, dx, fma(dy, dy, dz * dz))), dx, dy, dz
 
 
-@kernel
+@piece
 def _term3(x, j, a, b, c, z, p, q, r):
     w, dx, dy, dz = _weight3(x, j, a, b, c)
     return z + w, fma(w, dx, p), fma(w, dy, q), fma(w, dz, r)
 
 
-@kernel
+@piece
 def _masked3(x, j, a, b, c, z, p, q, r, lo, hi):
     w, dx, dy, dz = _weight3(x, j, a, b, c)
     w = within(w, w - w, splat(x.dtype.type(j)), lo, hi)
     return z + w, fma(w, dx, p), fma(w, dy, q), fma(w, dz, r)
 
 
-@kernel
+@target
 def near3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """near2 for d = 3."""
     apart()
@@ -137,7 +137,7 @@ def near3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
         store(p, 2, i, r0)
 
 
-@kernel
+@piece
 def _mutual_rows(x, first, last, share):
     """Full attention, B = c I, d <= 3 (x has 3 rows, the unused zero): w_ij = w_ji, each exponential serves two.
 
@@ -177,13 +177,13 @@ def _mutual_rows(x, first, last, share):
             share[3, k] += total(z)
 
 
-@kernel
+@piece
 def chunk(n, c):
     """First row of chunk c of `mutual`, even, with about equal parts of the triangle above the diagonal."""
     return n if c == CHUNKS else int(n * (1.0 - np.sqrt(1.0 - c / CHUNKS))) // 2 * 2
 
 
-@kernel
+@target
 def mutual(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """near2 and near3 for full attention. Leaves its sums in share[k]; `gather` adds them up."""
     mine = share[k]
@@ -193,7 +193,7 @@ def mutual(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     _mutual_rows(x, chunk(last, k), chunk(last, k + 1), mine)
 
 
-@kernel
+@piece
 def gather(share, p, z):
     """Add the parts of `mutual`, always in the same order."""
     for a in range(p.shape[0] + 1):
@@ -205,7 +205,7 @@ def gather(share, p, z):
                 target[i] += share[c, line, i]
 
 
-@kernel
+@piece
 def _logit(x, j, u, i, d):
     """(E1) for the tokens i .. in the lanes and the token j."""
     s = load(u, 0, i) * splat(x[0, j])
@@ -214,7 +214,7 @@ def _logit(x, j, u, i, d):
     return s
 
 
-@kernel
+@piece
 def _add(x, y, j, i, d, w, p, z):
     """Add the pull of y_j with weights w to the rows i."""
     store(z, 0, i, load(z, 0, i) + w)
@@ -222,7 +222,7 @@ def _add(x, y, j, i, d, w, p, z):
         store(p, a, i, fma(w, splat(y[a, j]) - load(x, a, i), load(p, a, i)))
 
 
-@kernel
+@piece
 def _clear(i, d, p, z):
     none = load(z, 0, i) * splat(z.dtype.type(0.0))
     store(z, 0, i, none)
@@ -230,7 +230,7 @@ def _clear(i, d, p, z):
         store(p, a, i, none)
 
 
-@kernel
+@piece
 def _largest(x, u, rows, frozen, i, m, d):
     """top_i: the largest logit that each row of one register sees."""
     start, all_from, all_to, stop = _interval(rows, i, m)
@@ -247,13 +247,13 @@ def _largest(x, u, rows, frozen, i, m, d):
     return top
 
 
-@kernel
+@piece
 def _masked(x, j, u, i, d, top, lo, hi, p, z):
     w = exp2(_logit(x, j, u, i, d) - top)
     _add(x, x, j, i, d, within(w, splat(x.dtype.type(0.0)), splat(x.dtype.type(j)), lo, hi), p, z)
 
 
-@kernel
+@piece
 def _general(x, u, rows, frozen, first, last, p, z, top, dims):
     """Any form. dims: a tuple of d zeros lets the compiler unroll the loops over coordinates; an empty one any d."""
     m, d = width(x), len(dims) if len(dims) > 0 else x.shape[0]
@@ -281,35 +281,35 @@ def _general(x, u, rows, frozen, first, last, p, z, top, dims):
             _add(x, frozen, j, i + m, d, exp2(_logit(frozen, j, u, i + m, d) + weight - best1), p, z)
 
 
-@kernel
+@target
 def general2(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 2, any form."""
     apart()
     _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, (0, 0))
 
 
-@kernel
+@target
 def general3(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 3, any form."""
     apart()
     _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, (0, 0, 0))
 
 
-@kernel
+@target
 def general(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """Any d, any form."""
     apart()
     _general(x, u, rows, frozen, _cut(x, last, k), _cut(x, last, k + 1), p, z, top, ())
 
 
-@kernel
+@piece
 def _biased(x, j, u, i, d, slope):
     """(E1) with its bias."""
     apart_in_sequence = absolute(indices(x.dtype.type(i)) - splat(x.dtype.type(j)))
     return _logit(x, j, u, i, d) - splat(x.dtype.type(slope)) * apart_in_sequence
 
 
-@kernel
+@target
 def rare(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """The rare options, ALiBi and hardmax, at half the speed. hard: equal shares of the largest logits (E2); there u is
     in its own units and frozen holds plain weights."""

@@ -11,7 +11,7 @@ Rounding grows like the square of the number of registers, so that small_waves.p
 
 from __future__ import annotations
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece, target
 from tokenflock.engine.harmonic_tables import DEGREE, MASS, NUMBERS, TURN, VALUE, WIDTH
 from tokenflock.engine.pair_kernels import HI
 from tokenflock.engine.simd import chosen_1, chosen_2, chosen_4, fma, indices, load, root, splat, store, totals, within
@@ -20,7 +20,7 @@ TABLES, RAYS = 0, 1  # pages of `share`
 COSINES, SINES, MASSES, TURNS = range(4)  # rows of the tile: sums of the waves in sight, and those of eight tokens
 
 
-@kernel
+@piece
 def store_powers(rays, i, c, s):
     """Rows of `rays`: the powers 1, 2, 4 and 8 of c + i s, eight tokens at a time."""
     for r in range(0, 8, 2):
@@ -29,7 +29,7 @@ def store_powers(rays, i, c, s):
         c, s = fma(c, c, -(s * s)), (s + s) * c
 
 
-@kernel
+@piece
 def _set_rays(y, n, rays):
     """Rows of `rays`: (cos, sin) of a, 2a, 4a and 8a, a the angle of a token, which may have any length."""
     one = splat(1.0)
@@ -40,7 +40,7 @@ def _set_rays(y, n, rays):
         store_powers(rays, i, c, s)
 
 
-@kernel
+@piece
 def first_waves(rays, i):
     """cos(m a) and sin(m a) of token i for m = 0 .. 7: factors for the bits of m."""
     one = splat(1.0)
@@ -52,14 +52,14 @@ def first_waves(rays, i):
     return fma(c, e, -(s * f)), fma(s, e, c * f)
 
 
-@kernel
+@piece
 def _next_waves(rays, i, c, s):
     """The waves for m = 8 .. 15, and 2 cos(8 a)."""
     e, f = splat(rays[6, i]), splat(rays[7, i])
     return fma(c, e, -(s * f)), fma(s, e, c * f), e + e
 
 
-@kernel
+@piece
 def _see_two(tile, modes, rays, i, weight):
     """Tokens i and i + 1 come into sight, the second with a weight."""
     c, s = first_waves(rays, i)
@@ -74,7 +74,7 @@ def _see_two(tile, modes, rays, i, weight):
         d, t, d1, t1 = d1, t1, fma(beyond, d1, -d), fma(beyond, t1, -t)
 
 
-@kernel
+@piece
 def _meet_two(tile, tables, modes, rays, i, k, fresh):
     """Tokens i and i + 1 meet all in sight, each after it came into sight itself if fresh = 1.
 
@@ -102,7 +102,7 @@ def _meet_two(tile, tables, modes, rays, i, k, fresh):
     store(tile, TURNS, WIDTH * (k + 1), turn2)
 
 
-@kernel
+@piece
 def totals_of(tile, row):
     """The sums of the eight registers of a row."""
     return totals(
@@ -139,11 +139,11 @@ def small_circle_velocity(sums, part, terms, work, y, t, kind, out):
         store(out, 1, i, speed * load(rays, 0, i))
 
 
-@kernel
+@target
 def no_part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """In the place of a pair kernel, which is never called."""
 
 
-@kernel
+@target
 def no_sums(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """In the place of what runs the parts of one."""

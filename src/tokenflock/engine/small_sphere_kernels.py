@@ -12,7 +12,7 @@ grad F / (b F).
 
 from __future__ import annotations
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece, target
 from tokenflock.engine.cpu_terms import TOP, P, Z
 from tokenflock.engine.harmonic_kernels import SUMS, TOTALS
 from tokenflock.engine.harmonic_tables import BACK, DEGREE, MASS, NUMBERS, SEED, SHARPNESS, STEP, VALUE, WIDTH
@@ -27,7 +27,7 @@ HEIGHT = 8  # the row of rays that holds z; those before it hold powers of x_1 +
 COSINES, SINES, MASSES, EAST, NORTH, UP = range(6)  # rows of the tile: moments, then F and grad F of eight tokens
 
 
-@kernel
+@piece
 def _set_rays(y, n, rays):
     """Unit tokens: powers 1, 2, 4 and 8 of x_1 + i x_2, and z."""
     one = splat(1.0)
@@ -39,7 +39,7 @@ def _set_rays(y, n, rays):
         store_powers(rays, i, c, s)
 
 
-@kernel
+@piece
 def _see_two(tile, tables, degree, rays, i, weight):
     """Tokens i and i + 1 are added to the moments, the second with a weight."""
     c, s = first_waves(rays, i)
@@ -64,14 +64,14 @@ def _see_two(tile, tables, degree, rays, i, weight):
         d, t = fma(d, beyond_c, -(t * beyond_s)), fma(t, beyond_c, d * beyond_s)
 
 
-@kernel
+@piece
 def _next_degree(a, z, p, p2, g, g2):
     """q_l, q_{l-1} and their slopes from those one degree below."""
     step = a * z
     return fma(step, p, -p2), p, fma(step, g, fma(a, p, -g2)), g
 
 
-@kernel
+@piece
 def _meet(moments, tables, degree, z, order, at):
     """A token at height z meets all in sight, in the orders from `order` on: for each the sums over l of q_l and of
     its slope times the weighed moments."""
@@ -86,7 +86,7 @@ def _meet(moments, tables, degree, z, order, at):
     return even, odd, rise, fall
 
 
-@kernel
+@piece
 def _join(tile, tables, degree, z, c, s, order, at):
     """`_meet`, after the token has come into sight itself."""
     p, p2 = load(tables, SEED, 0), load(tables, BACK, 0)
@@ -103,7 +103,7 @@ def _join(tile, tables, degree, z, c, s, order, at):
     return even, odd, rise, fall
 
 
-@kernel
+@piece
 def _leave_row(tile, moments, tables, degree, rays, i, k, causal):
     """Register k of the rows MASSES .. UP: F and its partial derivatives at token i, order by order."""
     c, s = first_waves(rays, i)
@@ -129,7 +129,7 @@ def _leave_row(tile, moments, tables, degree, rays, i, k, causal):
     store(tile, UP, WIDTH * k, up)
 
 
-@kernel
+@piece
 def _leave_rows(tile, moments, tables, rays, first, stop, last, causal, out):
     """The velocities of tokens first .. stop - 1; the padding after the last rests."""
     apart()
@@ -147,19 +147,19 @@ def _leave_rows(tile, moments, tables, rays, first, stop, last, causal, out):
         store(out, 2, i, weight * fma(-along, c, up))
 
 
-@kernel
+@piece
 def _clear(tile):
     for m in range(tile.shape[1]):
         tile[COSINES, m] = tile[SINES, m] = 0.0
 
 
-@kernel
+@piece
 def _begins(last, parts, k):
     """The first token of part k, at the beginning of a register."""
     return min(last, (last + WIDTH - 1) // WIDTH * k // parts * WIDTH)
 
 
-@kernel
+@target
 def sphere_part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """Full attention, part k, with the signature of the pair kernels: its moments, on a page of their own, or in the
     pass SUMS its velocities, in p. Cut in the same way whoever takes it: the bits do not depend on the team."""
@@ -177,7 +177,7 @@ def sphere_part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile
         store(share[PARTS + k], SINES, m, load(tile, SINES, m))
 
 
-@kernel
+@piece
 def _gather(share, parts, length):
     """The weighed moments of all parts."""
     moments = share[MOMENTS]

@@ -141,5 +141,5 @@ class SmallWavesStepper(CpuStepper):
         self.error = error_bound(model, n, allowed)
 
     def _kernels(self, wide: bool) -> tuple[tuple[Pointer, Pointer], Any]:
-        pairs = (sums_pointer(wide, "float64"), _sphere_part()) if self._shared else _pointers()
+        pairs = (sums_pointer("near3", wide, "float64"), _sphere_part()) if self._shared else _pointers()
         return pairs, small_circle_velocity if self._task.model.dim == 2 else small_sphere_velocity

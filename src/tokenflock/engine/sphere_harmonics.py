@@ -6,7 +6,7 @@ their polynomial in x is b times the pull, and polynomials have no poles. Orders
 
 from __future__ import annotations
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import piece, target
 from tokenflock.engine.harmonic_kernels import (
     BLOCKS,
     LOSSES,
@@ -43,7 +43,7 @@ from tokenflock.engine.simd import apart, fma, indices, load, splat, store, tota
 LOWER = 2  # tile rows LOWER, LOWER + 1: the powers, one column late, so that those of m - 1 can be read
 
 
-@kernel
+@piece
 def add_sphere(tile, tables, x, j, sign):
     """Token j comes into sight, sign = 1, or leaves it, -1."""
     degree, at = int(tables[NUMBERS, DEGREE]), 0
@@ -61,7 +61,7 @@ def add_sphere(tile, tables, x, j, sign):
         c, s = fma(c, turn_c, -(s * turn_s)), fma(s, turn_c, c * turn_s)
 
 
-@kernel
+@piece
 def _meet_sphere(tile, tables, x1, x2, x3, fresh):
     """The token (x1, x2, x3) meets all in sight, after it came into sight itself if fresh = 1.
 
@@ -103,13 +103,13 @@ def _meet_sphere(tile, tables, x1, x2, x3, fresh):
     return total(mass), total(reach), total(right), total(up), total(above)
 
 
-@kernel
+@piece
 def _add_all(tile, tables, x, first, stop):
     for j in range(first, stop):
         add_sphere(tile, tables, x, j, 1.0)
 
 
-@kernel
+@piece
 def _gather_sphere(tile, tables, x, share, lo, hi, last):
     """The tokens [lo, hi) in sight: whole blocks from their totals, the ragged ends one by one."""
     first, stop = whole_blocks(lo, hi, last)
@@ -119,7 +119,7 @@ def _gather_sphere(tile, tables, x, share, lo, hi, last):
     _add_all(tile, tables, x, right, hi)
 
 
-@kernel
+@piece
 def _leave_row(x, i, sums, value, scale, b, p, z):
     """What a row came to: its velocity if V = value I and nothing else is asked for, else its mass and pull."""
     mass, reach, right, up, above = sums
@@ -131,7 +131,7 @@ def _leave_row(x, i, sums, value, scale, b, p, z):
     p[2, i] = outer * (above - along * x[2, i]) + inner * x[2, i]
 
 
-@kernel
+@target
 def sphere(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
     """d = 3, B = c I, c >= 0. x may be any multiple of the tokens; it is left with unit ones."""
     apart()

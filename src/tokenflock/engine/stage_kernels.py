@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece
 from tokenflock.engine.implicit_kernels import down, up
 
 # A velocity below this times the sum of the pulls that make it up is rounding, and counts as 0: else tokens that are
@@ -54,7 +54,7 @@ def slope(x, v, n, shift, f, out):
         down(v, i, turned, out[i])
 
 
-@kernel
+@piece
 def mixture(weights, stages, used, scale, out):
     """out += scale sum_j weights[j] stages[j]."""
     for j in range(used):

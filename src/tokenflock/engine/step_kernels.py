@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece
 from tokenflock.engine.cpu_kernels import retract
 from tokenflock.engine.cpu_terms import SPREAD
 from tokenflock.schemes import GROW, INTEGRAL, LEVEL, NOISE, PROPORTIONAL, SAFETY, SHRINK, STABLE
@@ -26,14 +26,14 @@ CLOCK = np.dtype(
 )
 
 
-@kernel
+@piece
 def _copy(source, target):
     for a in range(source.shape[0]):
         for i in range(source.shape[1]):
             target[a, i] = source[a, i]
 
 
-@kernel
+@piece
 def _combine(y, h, weights, stages, used, target):
     """target = y + h sum_s weights[s] stages[s]."""
     for a in range(y.shape[0]):
@@ -46,14 +46,23 @@ def _combine(y, h, weights, stages, used, target):
                     target[a, i] += c * stages[s, a, i]
 
 
-@kernel
+@piece
+def _node(table, s):
+    """c_s of a scheme."""
+    node = 0.0
+    for k in range(s):
+        node += table[s, k]
+    return node
+
+
+@piece
 def _record(y, frame, n):
     for i in range(n):
         for a in range(y.shape[0]):
             frame[i, a] = y[a, i]
 
 
-@kernel
+@piece
 def _hermite(t, nodes, count, k):
     """Weights of the value and of the slope at node k, in the polynomial through the values and slopes of all nodes."""
     p, slope = 1.0, 0.0
@@ -64,7 +73,7 @@ def _hermite(t, nodes, count, k):
     return p * p * (1.0 - 2.0 * (t - nodes[k]) * slope), p * p * (t - nodes[k])
 
 
-@kernel
+@piece
 def _interpolate(pages, clock, t, on_sphere, d, frame, n):
     """The state between accepted ones: of order 8 with four nodes, and free of evaluations."""
     nodes = (clock.t, clock.t1, clock.t2, clock.t3)
@@ -87,7 +96,7 @@ def _interpolate(pages, clock, t, on_sphere, d, frame, n):
                 frame[i, a] /= length
 
 
-@kernel
+@piece
 def _emit(pages, clock, times, frames, on_sphere, d, n, final):
     """Record the wanted times that have been passed, one step late, so that nodes stand on both sides of them.
 
@@ -104,7 +113,7 @@ def _emit(pages, clock, times, frames, on_sphere, d, n, final):
         clock.frame += 1
 
 
-@kernel
+@piece
 def _size(v, y, n, d, rtol, atol):
     """Largest over the tokens of |v_i| / (atol + rtol |x_i|); a magnitude r counts as one more token."""
     largest = 0.0
@@ -121,7 +130,7 @@ def _size(v, y, n, d, rtol, atol):
     return largest
 
 
-@kernel
+@piece
 def _first_step(velocity, sums, part, terms, work, pages, clock, kind, t_stop, d, n, order, rtol, atol):
     """A first step from the size of the velocity and of its change (Hairer, Norsett & Wanner II.4)."""
     speed = _size(pages[NOW_F], pages[NOW], n, d, rtol, atol)
@@ -153,7 +162,7 @@ def spread(y, d, n):
     return largest
 
 
-@kernel
+@piece
 def _accept(pages, clock, t, velocity_there):
     """The trial becomes the present, and the other nodes age by one."""
     for k in range(NODES - 1, 0, -1):
@@ -166,7 +175,7 @@ def _accept(pages, clock, t, velocity_there):
     clock.steps += 1
 
 
-@kernel
+@piece
 def _next_step(clock, t_stop):
     """The step to try: t_stop is hit, in two equal steps, so that times just before it have nodes close by."""
     left = t_stop - clock.t
@@ -180,7 +189,7 @@ def _next_step(clock, t_stop):
     return clock.h
 
 
-@kernel
+@piece
 def _estimate(pages, stages, weights, h, n, d, rtol, atol, line):
     """Size of the local error of a step, in units of the tolerance: its largest token's. inf if not finite."""
     error, reach, largest = line[0, 0], line[1, 0], 0.0
@@ -204,7 +213,7 @@ def _estimate(pages, stages, weights, h, n, d, rtol, atol, line):
     return np.sqrt(largest) if np.isfinite(total) else np.inf
 
 
-@kernel
+@piece
 def _stiffness(y, stages, last, before, h, n):
     """How fast the velocity changes between the last two stages, which stand at the same time: 0 if they coincide to
     rounding, as for tokens at rest."""
@@ -259,7 +268,7 @@ def adaptive(
         _copy(pages[NOW_F], stages[0])
         for s in range(1, count):
             _combine(pages[NOW], h, table[s], stages, s, pages[TRIAL])
-            velocity(sums, part, terms, work, pages[TRIAL], clock.t + h * table[s].sum(), kind, stages[s])
+            velocity(sums, part, terms, work, pages[TRIAL], clock.t + h * _node(table, s), kind, stages[s])
         clock.evaluations += count - 1
         error = _estimate(pages, stages, table[count + 1], h, n, d, rtol, atol, work.line)
         if not error <= 1.0:

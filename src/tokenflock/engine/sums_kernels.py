@@ -12,7 +12,7 @@ import numpy as np
 
 from tokenflock.engine.atomics import pause, publish, read, step_aside, take
 from tokenflock.engine.blas_kernels import TILE, transpose
-from tokenflock.engine.compiling import kernel
+from tokenflock.engine.compiling import kernel, piece, target
 from tokenflock.engine.mutual_products import STRIPS, gather_products
 from tokenflock.engine.pair_kernels import CHUNKS, gather, n_parts
 
@@ -20,7 +20,7 @@ from tokenflock.engine.pair_kernels import CHUNKS, gather, n_parts
 # the present call (as a float64), and the kind of kernel.
 NEXT, PARTS, DONE, CLOSED, SLOPE, KIND = 0, 8, 16, 24, 32, 40
 DESK_SIZE = 48
-ROWS, MUTUAL, PRODUCTS, MUTUAL_PRODUCTS = range(4)
+OTHER, MUTUAL_PRODUCTS = range(2)
 # Turns of a waiting loop. After SPIN of them, some 20 microseconds, the other side may have been put to sleep: whoever
 # waits lets it have the core. After PATIENCE, some 20 milliseconds, the leader sends its helpers home for the rest of a
 # call: the machine is busy with something else, and a helper put to sleep with a part in its hands holds up everyone.
@@ -31,33 +31,11 @@ def new_desk(kernel_name: str) -> np.ndarray:
     """An empty desk for a pair kernel: all parts handed out, or an early helper would take one before it is there."""
     desk = np.zeros(DESK_SIZE, dtype=np.int64)
     desk[NEXT] = 1 << 40
-    desk[KIND] = {"mutual": MUTUAL, "products": PRODUCTS, "mutual_products": MUTUAL_PRODUCTS}.get(kernel_name, ROWS)
+    desk[KIND] = MUTUAL_PRODUCTS if kernel_name == "mutual_products" else OTHER
     return desk
 
 
-@kernel
-def _begin(x, u, last, share, desk):
-    """What must be ready before the parts; returns how many there are."""
-    if desk[KIND] == MUTUAL_PRODUCTS:
-        transpose(x, last, share[0])
-        return STRIPS
-    if desk[KIND] == PRODUCTS:
-        transpose(x, last, share[0])
-        transpose(u, last, share[1])
-        return (last + TILE - 1) // TILE
-    return CHUNKS if desk[KIND] == MUTUAL else n_parts(x, last)
-
-
-@kernel
-def _end(p, z, share, desk):
-    """What is left to do after the parts."""
-    if desk[KIND] == MUTUAL:
-        gather(share, p, z)
-    elif desk[KIND] == MUTUAL_PRODUCTS:
-        gather_products(share, p, z)
-
-
-@kernel
+@piece
 def _wait(waited):
     """One more turn of a waiting loop; returns how many there were."""
     if waited < SPIN:
@@ -67,18 +45,16 @@ def _wait(waited):
     return waited + 1
 
 
-@kernel
-def alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+@piece
+def _all(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """All parts on this core."""
-    for k in range(_begin(x, u, last, share, desk)):
+    for k in range(parts):
         part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile)
-    _end(p, z, share, desk)
 
 
-@kernel
-def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+@piece
+def _shared(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """All parts, with the helpers that are there."""
-    parts = _begin(x, u, last, share, desk)
     desk.view(np.float64)[SLOPE] = slope
     publish(desk, DONE, 0)
     publish(desk, PARTS, parts)
@@ -93,7 +69,66 @@ def lead(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, de
         waited = _wait(waited)
         if waited == PATIENCE:
             publish(desk, CLOSED, 1)
-    _end(p, z, share, desk)
+
+
+# What is done before and after the parts belongs to the pair kernel. Functions of their own: who sums over rows shall
+# not wait until those for products are compiled.
+@target
+def rows_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """For kernels whose parts are rows."""
+    _all(n_parts(x, last), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+
+
+@target
+def rows_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """The same with a team."""
+    _shared(n_parts(x, last), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+
+
+@target
+def mutual_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """For `mutual`."""
+    _all(CHUNKS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    gather(share, p, z)
+
+
+@target
+def mutual_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """The same with a team."""
+    _shared(CHUNKS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    gather(share, p, z)
+
+
+@piece
+def _lay_down(x, u, last, share, desk):
+    """Tokens and queries as rows; returns how many parts there are."""
+    transpose(x, last, share[0])
+    if desk[KIND] == MUTUAL_PRODUCTS:
+        return STRIPS
+    transpose(u, last, share[1])
+    return (last + TILE - 1) // TILE
+
+
+@piece
+def _take_up(p, z, share, desk):
+    if desk[KIND] == MUTUAL_PRODUCTS:
+        gather_products(share, p, z)
+
+
+@target
+def products_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """For `products` and `mutual_products`."""
+    parts = _lay_down(x, u, last, share, desk)
+    _all(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    _take_up(p, z, share, desk)
+
+
+@target
+def products_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """The same with a team."""
+    parts = _lay_down(x, u, last, share, desk)
+    _shared(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    _take_up(p, z, share, desk)
 
 
 @kernel
