@@ -119,7 +119,7 @@ def _draw_rates(curves: list[tuple[Array, Array]]) -> Figure:
     with plot.style():
         figure = Figure(figsize=(plot.COLUMN * 1.3, 2.8), dpi=plot.DPI, layout="constrained")
         ax = figure.subplots()
-        for t, off in curves:
+        for t, off in sorted(curves, key=lambda curve: curve[1][0]):  # trials end in any order
             shown = (off > 1e-300) & (off < 0.5)
             ax.plot(t[shown], -np.log(off[shown]), lw=0.6, alpha=0.6, color=plot.COLOURS["blue"])
         t = np.linspace(1, 6, 2)

@@ -93,7 +93,7 @@ def _draw_covariances(curves: list[tuple[Array, Array]]) -> Figure:
     with plot.style():
         figure = Figure(figsize=(plot.COLUMN * 1.3, 2.6), dpi=plot.DPI, layout="constrained")
         ax = figure.subplots()
-        for t, eigenvalues in curves:
+        for t, eigenvalues in sorted(curves, key=lambda curve: curve[1][0, 0]):  # trials end in any order
             ax.plot(t, np.abs(1 - eigenvalues), lw=0.6, alpha=0.7, color=plot.COLOURS["blue"])
         if curves:
             t = curves[0][0]
