@@ -86,7 +86,8 @@ def settle(model: Model, x: Array, off: Callable[[Array], Array], t_end: float) 
         "or coming back after a push of 1e-5; everything else is undecided"
     ),
     known=(
-        "False as printed, in two ways here and a third in causal/next-weights. (1) V need not be symmetric: d = 2, n = 2, beta = 0, V = [[1, 1], [0, 1/2]]. "
+        "False as printed, in two ways here and a third in causal/next-weights. "
+        "(1) V need not be symmetric: d = 2, n = 2, beta = 0, V = [[1, 1], [0, 1/2]]. "
         "With x_1 = xi = (1, 0) the second token rests at x_2 = (-4/5, -3/5), since (V x_1 + V x_2)/2 = x_2/4; its "
         "linearisation is -3/20, that of the first token -1/2: a stable rest with a basin of positive measure. "
         "(2) V symmetric, but Q^T K = s diag(-1, 1): at s = 8, V = diag(1, 1/2) the second token rests 2.02 rad from "
