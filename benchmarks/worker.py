@@ -73,7 +73,7 @@ def evaluation(model, x, wide: bool):
     pointers = cpu.pair_pointers(model, wide, "float64")
     cpu.blas().limit(limits=1)
     if wide:
-        TEAM.enter_context(cpu.team(model, terms, work, pointers[1]))
+        TEAM.enter_context(cpu.team(cpu.is_plain(model), terms, work, pointers[1]))
     return lambda: function(*pointers, terms, work, y, 0.0, 0, out)
 
 

@@ -363,6 +363,15 @@ def test_wide_kernels_have_the_bits_of_narrow_ones(name, cpu):
     assert_array_equal(followed(cpu, work, x, wide=True)[1], followed(cpu, work, x, wide=False)[1])
 
 
+@pytest.mark.parametrize("dim", [2, 3, 5, 20])
+@pytest.mark.parametrize("mask", ["causal", "full"])
+def test_helpers_of_layers_look_where_their_leader_does(dim, mask, cpu):
+    """The short velocity has scaled tokens, a layer of the same model has not."""
+    model, x = flock.Model(dim=dim, beta=4.0, mask=mask), flock.uniform(300, dim, seed=3)
+    work, times = task(model, "layers", dt=0.1, t_end=5.0), np.array([5.0])
+    assert_array_equal(followed(cpu, work, x, times, wide=True)[1], followed(cpu, work, x, times, wide=False)[1])
+
+
 THREADED = """
 import hashlib
 import tokenflock as flock

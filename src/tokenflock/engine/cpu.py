@@ -281,8 +281,9 @@ class CpuStepper:
         on_sphere = task.model.space == "sphere"
         common = (*self._pairs, self._terms, self._work)
         memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
+        short = task.scheme is not None and is_plain(task.model)  # a layer has no short form
         with (
-            team(task.model, self._terms, self._work, self._pairs[1]) if self._wide else nullcontext(),
+            team(short, self._terms, self._work, self._pairs[1]) if self._wide else nullcontext(),
             blas().limit(limits=1) if self._products else nullcontext(),
         ):
             if task.scheme is None:
@@ -293,9 +294,12 @@ class CpuStepper:
 
 
 @contextmanager
-def team(model: Model, terms: Any, work: Any, part: Pointer) -> Iterator[None]:
-    """Helpers for the length of one call of a kernel whose sums are led, on the other cores."""
-    x = work.near if terms.numbers["near"] or is_plain(model) else work.tokens[X]
+def team(short: bool, terms: Any, work: Any, part: Pointer) -> Iterator[None]:
+    """Helpers for the length of one call of a kernel whose sums are led, on the other cores.
+
+    short: it takes the short velocity, whose tokens are scaled. Helpers must look where their leader does.
+    """
+    x = work.near if terms.numbers["near"] or short else work.tokens[X]
     u = x if x is work.near else work.tokens[U]
     hard = bool(terms.numbers["hard"])
     outputs = (work.tokens[P], work.line[Z], work.line[TOP], work.share, work.tile, work.desk)

@@ -148,7 +148,7 @@ class HarmonicStepper(CpuStepper):
     def velocity(self, y: NDArray[Any], t: float, out: NDArray[Any]) -> None:
         """One velocity of a state, as columns."""
         kind = KINDS[kind_at(self._task.model.norm, t)]
-        with team(self._task.model, self._terms, self._work, self._pairs[1]) if self._wide else nullcontext():
+        with team(is_plain(self._task.model), self._terms, self._work, self._pairs[1]) if self._wide else nullcontext():
             self._kernel(*self._pairs, self._terms, self._work, y, t, kind, out)
 
     @property

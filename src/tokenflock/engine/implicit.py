@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tokenflock.engine import circle_kernels, cpu, implicit_full, implicit_kernels, stage_kernels
 from tokenflock.engine.contract import Outcome, Task, sees_no_later
-from tokenflock.engine.cpu_terms import lay_out, scratch
+from tokenflock.engine.cpu_terms import is_plain, lay_out, scratch
 from tokenflock.engine.step_kernels import COLLAPSED, ON, SMALL, STOPPED
 from tokenflock.engine.walk_kernels import CLOCK, walk
 from tokenflock.geometry import Array
@@ -108,7 +108,7 @@ class ImplicitStepper:
         task = self._task
         goal = (float(t_next), float(task.t_end), task.atol + task.rtol, task.collapse, patience, self._stop)
         _, _, part, terms, work = self._field
-        with cpu.team(task.model, terms, work, part) if self._wide else nullcontext():
+        with cpu.team(is_plain(task.model), terms, work, part) if self._wide else nullcontext():
             return self._walk_on(goal)
 
     def _walk_on(self, goal: tuple[Any, ...]) -> int:
