@@ -79,7 +79,7 @@ def limits() -> dict[str, float]:
 
 
 @triton.jit
-def polynomial(s):
+def _polynomial(s):
     """2^s by the FMA units, 2^-126 below that."""
     s = tl.maximum(s, -126.0)
     raised = s + 12582912.0
@@ -117,7 +117,7 @@ def overlap_sums(
                 others = others + (other,)  # noqa: RUF005
                 s = tl.fma(query[a], other, s)
             if k < BY_POLYNOMIAL:
-                w = polynomial(s)
+                w = _polynomial(s)
             else:
                 w = _exp2(s)
             more = (sums[0] + w,)

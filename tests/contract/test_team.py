@@ -51,6 +51,6 @@ def test_no_part_is_handed_out_twice_or_never(monkeypatch):
 
 
 def test_an_empty_desk_has_nothing_to_take():
-    desk = new_desk("near2")
+    desk = new_desk()
     assert desk[NEXT] > 1_000_000
     assert desk[CLOSED] == 0

@@ -11,6 +11,25 @@ from tokenflock.sweeps.plan import Plan
 from tokenflock.sweeps.shards import cut
 
 FAST = {"t_end": 1.0, "times": [1.0], "engine": "reference", "scheme": "rk4", "dt": 0.5}
+SPEC = """
+[model]
+dim = 2
+[start]
+n_tokens = 3
+[simulate]
+t_end = 1.0
+engine = "reference"
+scheme = "rk4"
+dt = 0.5
+[axes]
+beta = [1.0, 4.0]
+[record]
+clusters = {}
+overlap = {}
+[sweep]
+replicates = 4
+runs_a_shard = 2
+"""
 
 
 class Gate:

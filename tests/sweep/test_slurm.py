@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small_sweeps import Gate, slow, small_plan
+from small_sweeps import SPEC, Gate, slow, small_plan
 
 from tokenflock.errors import EngineError
 from tokenflock.sweeps import cluster, sweep, toml
@@ -237,25 +237,6 @@ def test_what_slurm_refuses_is_told(real):
             sweep(small_plan(), cluster="slurm", workers=2, runs_a_shard=4)
 
 
-SPEC = """
-[model]
-dim = 2
-[start]
-n_tokens = 3
-[simulate]
-t_end = 1.0
-engine = "reference"
-scheme = "rk4"
-dt = 0.5
-[axes]
-beta = [1.0, 4.0]
-[record]
-clusters = {}
-overlap = {}
-[sweep]
-replicates = 8
-runs_a_shard = 2
-"""
 ARRAY = """#!/bin/bash
 #SBATCH --array=0-3
 #SBATCH --mem=1G
@@ -266,7 +247,7 @@ ARRAY = """#!/bin/bash
 
 @needs_slurm
 def test_a_job_array_makes_the_same_bits(tmp_path, real):
-    (tmp_path / "sweep.toml").write_text(SPEC)
+    (tmp_path / "sweep.toml").write_text(SPEC.replace("replicates = 4", "replicates = 8"))
     (tmp_path / "array.sh").write_text(ARRAY.format(tokenflock=Path(sys.executable).with_name("tokenflock")))
     subprocess.run(["sbatch", f"--job-name={NAME}", "array.sh"], check=True)
     assert emptied()

@@ -10,30 +10,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from small_sweeps import SPEC
 
 from commands import refused, tokenflock
 from tokenflock.cli.sweep import SWEEP
 from tokenflock.sweeps import open_store, sweep, toml
-
-SPEC = """
-[model]
-dim = 2
-[start]
-n_tokens = 3
-[simulate]
-t_end = 1.0
-engine = "reference"
-scheme = "rk4"
-dt = 0.5
-[axes]
-beta = [1.0, 4.0]
-[record]
-clusters = {}
-overlap = {}
-[sweep]
-replicates = 4
-runs_a_shard = 2
-"""
 
 
 @pytest.fixture

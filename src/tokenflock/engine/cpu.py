@@ -86,7 +86,7 @@ def part_pointer(name: str, dtype: str) -> Pointer:
 @lru_cache
 def sums_pointer(name: str, wide: bool, dtype: str) -> Pointer:
     """What runs the parts of a pair kernel: one thread, or the leader of a team."""
-    family = {"mutual": "mutual", "products": "products", "mutual_products": "products"}.get(name, "rows")
+    family = name if name in ("mutual", "products", "mutual_products") else "rows"
     return Pointer(getattr(sums_kernels, f"{family}_{'led' if wide else 'alone'}"), sums_signature(dtype))
 
 

@@ -178,5 +178,5 @@ def scratch(model: Model, terms: Terms, dtype: str) -> Work:
         flow=np.eye(d, dtype=dtype),
         late=np.zeros(2),
         tile=make(1, tiles.get(name, 1)),
-        desk=new_desk(name),
+        desk=new_desk(),
     )

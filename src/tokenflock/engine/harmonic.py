@@ -111,7 +111,7 @@ def _harmonic_work(work: Work, series: Series) -> Work:
     length = series.rows.shape[1]
     share = np.zeros((3, N_ROWS + BLOCKS, length))
     share[TABLES, :N_ROWS] = series.rows
-    return work._replace(share=share, tile=np.zeros((4, length)), desk=new_desk("near2"))
+    return work._replace(share=share, tile=np.zeros((4, length)), desk=new_desk())
 
 
 class HarmonicStepper(CpuStepper):

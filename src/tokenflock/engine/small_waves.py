@@ -137,7 +137,7 @@ class SmallWavesStepper(CpuStepper):
         share[TABLES, :N_ROWS, : table.shape[1]] = table
         share[TABLES, NUMBERS, VALUE] = model.values[0, 0, 0]
         tile = np.zeros((TILE_ROWS, length))
-        self._work = self._work._replace(share=share, tile=tile, desk=new_desk("near3"))
+        self._work = self._work._replace(share=share, tile=tile, desk=new_desk())
         self.error = error_bound(model, n, allowed)
 
     def _kernels(self, wide: bool) -> tuple[tuple[Pointer, Pointer], Any]:

@@ -16,22 +16,20 @@ from tokenflock.engine.compiling import kernel, piece, target
 from tokenflock.engine.mutual_products import STRIPS, gather_products
 from tokenflock.engine.pair_kernels import CHUNKS, gather, n_parts
 
-# Places on the desk, one to a cache line: parts handed out so far, parts in all, parts done, closing time, the slope of
-# the present call (as a float64), and the kind of kernel.
-NEXT, PARTS, DONE, CLOSED, SLOPE, KIND = 0, 8, 16, 24, 32, 40
-DESK_SIZE = 48
-OTHER, MUTUAL_PRODUCTS = range(2)
+# Places on the desk, one to a cache line: parts handed out so far, parts in all, parts done, closing time, and the
+# slope of the present call (as a float64).
+NEXT, PARTS, DONE, CLOSED, SLOPE = 0, 8, 16, 24, 32
+DESK_SIZE = 40
 # Turns of a waiting loop. After SPIN of them, some 20 microseconds, the other side may have been put to sleep: whoever
 # waits lets it have the core. After PATIENCE, some 20 milliseconds, the leader sends its helpers home for the rest of a
 # call: the machine is busy with something else, and a helper put to sleep with a part in its hands holds up everyone.
 SPIN, PATIENCE = 300, 40_000
 
 
-def new_desk(kernel_name: str) -> np.ndarray:
-    """An empty desk for a pair kernel: all parts handed out, or an early helper would take one before it is there."""
+def new_desk() -> np.ndarray:
+    """An empty desk: all parts handed out, or an early helper would take one before it is there."""
     desk = np.zeros(DESK_SIZE, dtype=np.int64)
     desk[NEXT] = 1 << 40
-    desk[KIND] = MUTUAL_PRODUCTS if kernel_name == "mutual_products" else OTHER
     return desk
 
 
@@ -100,35 +98,39 @@ def mutual_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, ti
 
 
 @piece
-def _lay_down(x, u, last, share, desk):
+def _lay_down(x, u, last, share):
     """Tokens and queries as rows; returns how many parts there are."""
     transpose(x, last, share[0])
-    if desk[KIND] == MUTUAL_PRODUCTS:
-        return STRIPS
     transpose(u, last, share[1])
     return (last + TILE - 1) // TILE
 
 
-@piece
-def _take_up(p, z, share, desk):
-    if desk[KIND] == MUTUAL_PRODUCTS:
-        gather_products(share, p, z)
-
-
 @target
 def products_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
-    """For `products` and `mutual_products`."""
-    parts = _lay_down(x, u, last, share, desk)
-    _all(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
-    _take_up(p, z, share, desk)
+    """For `products`."""
+    _all(_lay_down(x, u, last, share), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
 
 
 @target
 def products_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """The same with a team."""
-    parts = _lay_down(x, u, last, share, desk)
-    _shared(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
-    _take_up(p, z, share, desk)
+    _shared(_lay_down(x, u, last, share), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+
+
+@target
+def mutual_products_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """For `mutual_products`."""
+    transpose(x, last, share[0])
+    _all(STRIPS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    gather_products(share, p, z)
+
+
+@target
+def mutual_products_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """The same with a team."""
+    transpose(x, last, share[0])
+    _shared(STRIPS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    gather_products(share, p, z)
 
 
 @kernel
