@@ -111,7 +111,7 @@ class Explorer:
     def picture(self):
         """The pixels of the view, once it is drawn as finely as it will be."""
         self.until("e.scene.fine")
-        return self.page.locator(".stage canvas").screenshot()
+        return self.page.locator(".stage canvas[role=img]").screenshot()
 
     def still(self):
         """The pixels of a view that stands still: two pictures, one after the other, are the same."""
@@ -137,7 +137,7 @@ def opened(browser, address):
 @pytest.fixture
 def explorer(opened):
     """The page as it opens: the first preset, whole, and nothing picked."""
-    opened.page.locator(".stage canvas").focus()
+    opened.page.locator(".stage canvas[role=img]").focus()
     first = "e.options.presets.find(p => p.name === 'renyi-centers')"
     opened.ask(f"(e.view.after = 'continue', e.gallery.onchoose({first}), true)")
     opened.until("e.store.began.spec.model.beta === 64 && !e.store.began.spec.then")

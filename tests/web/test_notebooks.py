@@ -50,7 +50,7 @@ def test_views_recorded_and_live(page):
         assert box["width"] > 700
         assert 550 < box["height"] < 570
     recorded.ask("e.player.scrub(0.5)")
-    recorded.place.locator(".stage canvas").focus()
+    recorded.place.locator(".stage canvas[role=img]").focus()
     cells = page.locator(".jp-Cell").count()
     for key in ("]", "d", "d"):  # in Jupyter the last two would delete the cell
         page.keyboard.press(key)

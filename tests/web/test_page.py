@@ -139,7 +139,7 @@ def test_the_address_restores_the_state(explorer, browser):
     explorer.until("e.store.began.spec.then?.length === 1")
     explorer.ended()
     explorer.seek(0.6)
-    explorer.page.locator(".stage canvas").focus()  # in an input c would be a letter
+    explorer.page.locator(".stage canvas[role=img]").focus()  # in an input c would be a letter
     explorer.page.keyboard.press("c")
     explorer.page.keyboard.press("]")
     told = "[e.player.time, e.view.colour, e.attending.token, e.store.began.spec, Array.from(e.store.frames.at(-1).positions)]"  # fmt: skip  # noqa: E501
@@ -164,7 +164,7 @@ def test_the_address_restores_the_state(explorer, browser):
 def test_picking_a_token_tells_its_leader(explorer):
     explorer.seek(0.8)
     explorer.until("!e.scene.dirty")  # the camera is where this run is looked at from
-    box = explorer.page.locator(".stage canvas").bounding_box()
+    box = explorer.page.locator(".stage canvas[role=img]").bounding_box()
     place = explorer.ask(
         "(() => { const v = e.scene.camera.position.clone(); const p = e.store.frames[e.store.at(e.player.time).before]"
         ".positions; v.set(p[20], p[21], 0).project(e.scene.camera); return [(v.x + 1) / 2, (1 - v.y) / 2]; })()"
@@ -183,7 +183,7 @@ def test_every_head_has_its_attention(explorer):
     explorer.preset("multihead")
     explorer.seek(0.5)
     choice = explorer.page.locator("[name=head]")
-    explorer.page.locator(".stage canvas").focus()
+    explorer.page.locator(".stage canvas[role=img]").focus()
     explorer.page.keyboard.press("]")
     explorer.page.locator("summary", has_text="Attention matrix").click()
     rows, pictures = {}, {}
@@ -195,7 +195,7 @@ def test_every_head_has_its_attention(explorer):
     assert len(set(pictures.values())) == 3
     assert rows["0"] != pytest.approx(rows["1"], abs=1e-3)
     assert rows["mean"] == pytest.approx([(a + b) / 2 for a, b in zip(rows["0"], rows["1"], strict=True)])
-    explorer.page.locator(".stage canvas").focus()
+    explorer.page.locator(".stage canvas[role=img]").focus()
     explorer.page.keyboard.press("h")  # after the mean the first again
     explorer.until("e.attending.row?.head === 0")
     assert choice.input_value() == "0"
@@ -295,7 +295,7 @@ def test_everything_by_keyboard(explorer):
     page.keyboard.press("Enter")
     explorer.until("e.preset === 'polytope-2d'")
     explorer.ended()
-    page.locator(".stage canvas").focus()
+    page.locator(".stage canvas[role=img]").focus()
     eye = explorer.ask("e.scene.eye")
     page.keyboard.press("+")
     assert explorer.ask("e.scene.eye") != eye
@@ -349,9 +349,16 @@ def test_dark_is_dark(browser, address):
     context = browser.new_context(color_scheme="dark")
     page = Explorer(context.new_page()).open(address)
     paper = "getComputedStyle(document.querySelector('#tokenflock')).backgroundColor"
+    seen = "e.scene.paper.getHexString()"
     assert page.ask(paper) == "rgb(18, 21, 28)"
+    assert page.ask(seen) == "12151c"
+    page.page.emulate_media(color_scheme="light")  # the system changes while the page is open
+    page.until(f"{seen} === 'fcfcfb'")
+    page.page.emulate_media(color_scheme="dark")
+    page.until(f"{seen} === '12151c'")
     page.page.locator("[name=theme]").click()
     assert page.ask(paper) == "rgb(252, 252, 251)"
+    assert page.ask(seen) == "fcfcfb"
     context.close()
 
 

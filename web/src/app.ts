@@ -18,6 +18,7 @@ import { encode, lean, VIEW, type Began, type Preset, type Row, type Shared, typ
 import { statementDialog } from "./statement";
 import { Store } from "./store";
 import css from "./style.css";
+import { Theme } from "./theme";
 import { headline, legend } from "./words";
 
 export interface Options {
@@ -38,6 +39,7 @@ export class App {
   readonly gallery = new Gallery();
   readonly help = helpDialog();
   readonly share: HTMLDialogElement;
+  readonly theme: Theme;
   received = 0; // frames that came
   readonly atlas = new AtlasCard();
   readonly attention = new Attention();
@@ -63,7 +65,7 @@ export class App {
   private steer = throttled(0.1, () => this.ask());
   private preset = "";
 
-  constructor(private host: HTMLElement, private source: Source, private options: Options) {
+  constructor(host: HTMLElement, private source: Source, private options: Options) {
     this.view = { ...VIEW, ...options.shared.view };
     this.base = structuredClone(options.shared.spec);
     this.preset = options.shared.preset ?? "";
@@ -79,6 +81,7 @@ export class App {
     this.root = layout(this, stage, source.live, Boolean(options.presets));
     this.shadow.replaceChildren(this.root);
     this.scene = new Scene(stage);
+    this.theme = new Theme(host, () => (this.scene.theme(), this.move()));
     this.watcher = new ResizeObserver(() => this.scene.resize());
     this.watcher.observe(stage);
     this.connect();
@@ -371,14 +374,6 @@ export class App {
     requestAnimationFrame((later) => this.tick(later));
   }
 
-  /** Light, dark, or as the system has it. */
-  shade(): void {
-    const dark = this.host.dataset.theme ? this.host.dataset.theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
-    this.host.dataset.theme = dark ? "light" : "dark";
-    this.scene.theme();
-    this.move();
-  }
-
   // Taking it along ----------------------------------------------------------------------------------------------------
 
   private shared(): Shared {
@@ -393,6 +388,7 @@ export class App {
   close(): void {
     this.stopped = true;
     document.removeEventListener("visibilitychange", this.hidden);
+    this.theme.close();
     this.source.close();
     this.watcher.disconnect();
     this.scene.dispose();

@@ -18,7 +18,7 @@ export function layout(app: App, stage: HTMLElement, live: boolean, gallery: boo
       h("span", { class: "space" }),
       app.note,
       button("Share", "Share: take it along (S)", () => app.share.showModal(), "share"),
-      button("◐", "Light or dark", () => app.shade(), "theme"),
+      button("◐", "Light or dark", () => app.theme.toggle(), "theme"),
       button("?", "Help and keys (?)", () => app.help.showModal(), "help"),
     ),
     live ? h("nav", { class: "side left", "aria-label": "Controls" }, app.controls.element) : null,

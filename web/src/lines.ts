@@ -44,10 +44,11 @@ export class Lines {
     this.used++;
   }
 
-  /** Show what was given since the beginning. */
-  show(): void {
+  /** Show what was given since the beginning. Whether there is, or was, anything. */
+  show(): boolean {
+    const was = this.object.visible;
     this.object.visible = this.used > 0;
-    if (!this.used) return;
+    if (!this.used) return was;
     const { geometry } = this.object;
     geometry.setDrawRange(0, this.used);
     for (const name of ["position", "color"]) {
@@ -56,6 +57,7 @@ export class Lines {
       attribute.addUpdateRange(0, this.used * attribute.itemSize);
       attribute.needsUpdate = true;
     }
+    return true;
   }
 
   dispose(): void {

@@ -5,10 +5,12 @@ import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { Hull } from "./hull";
 import { Lines } from "./lines";
 import { clusterColour, scaleColour, type Rgb } from "./palette";
+import { Points } from "./points";
 import { Quality } from "./quality";
+import { Splats } from "./splats";
 import type { Row, View } from "./state";
 import type { Place, Store } from "./store";
-import { Tokens } from "./tokens";
+import { Tokens, type Drawing } from "./tokens";
 import { arrows, circle, globe } from "./stage";
 
 const MOST_TRAILS = 300; // tokens that leave one
@@ -17,7 +19,7 @@ const DISTANCE = 3.4;
 
 export class Scene {
   readonly canvas: HTMLCanvasElement;
-  dirty = true;
+  dirty = true; // all has to be drawn
   drawn = 0; // pictures so far
   onpick: (token: number | null) => void = () => {};
   oncamera: () => void = () => {};
@@ -26,7 +28,9 @@ export class Scene {
   private camera = new THREE.PerspectiveCamera(35, 1, 0.01, 100);
   private controls: OrbitControls;
   private tokens = new Tokens();
+  private drawing: Drawing;
   private hull = new Hull();
+  private moved = true; // tokens have to be drawn
   readonly quality: Quality;
   private trails = new Lines();
   private rays = new Lines();
@@ -48,10 +52,11 @@ export class Scene {
     const soft = drawnInSoftware();
     this.renderer = soft ? new THREE.WebGLRenderer(soft) : new THREE.WebGLRenderer({ antialias: true, alpha: true });
     this.quality = new Quality(soft !== null);
+    this.drawing = soft ? new Splats(this.tokens) : new Points(this.tokens);
     this.canvas = this.renderer.domElement;
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
-    host.append(this.canvas);
+    host.append(this.canvas, ...(this.drawing.canvas ? [this.drawing.canvas] : []));
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.enableDamping = false;
     this.controls.enablePan = true;
@@ -61,8 +66,8 @@ export class Scene {
       this.dirty = true;
     });
     this.controls.addEventListener("end", () => this.oncamera());
-    this.scene.add(this.stageGroup, this.hull.group, this.trails.object, this.rays.object, this.marks.object, this.tokens.points);
-    this.tokens.points.renderOrder = 3;
+    this.scene.add(this.stageGroup, this.hull.group, this.trails.object, this.rays.object, this.marks.object);
+    if (this.drawing.object) this.scene.add(this.drawing.object);
     this.picking();
   }
 
@@ -149,7 +154,6 @@ export class Scene {
     const { clientWidth: width, clientHeight: height } = this.host;
     if (!width || !height) return;
     this.side = Math.min(width, height);
-    this.tokens.ratio = Math.min(2, (window.devicePixelRatio || 1) * this.quality.now.ratio);
     this.renderer.setPixelRatio(Math.min(2, (window.devicePixelRatio || 1) * this.quality.now.ratio));
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
@@ -174,12 +178,14 @@ export class Scene {
       this.tokens.dress(this.colours(store, before, view), a.labels, this.counts(a.labels));
       this.trail(store, before, view);
     }
-    this.tokens.set({ part, size: this.dot(), scale: this.scale, onSphere: this.onSphere, flat: this.flat, edge: this.paper });
+    this.tokens.look = { part, size: this.dot(), scale: this.scale, onSphere: this.onSphere, flat: this.flat, edge: this.paper };
     this.mark(store, token);
     this.ray(row && row.frame === before && row.token === token ? row : null);
+    const was = this.hull.group.visible;
     this.hull.group.visible = view.hull && this.count <= MOST_HULL;
     if (this.hull.group.visible) this.hull.around(this.between(store, place), this.flat);
-    this.dirty = true;
+    if (was || this.hull.group.visible) this.dirty = true;
+    this.moved = true;
   }
 
   /** A token in pixels: smaller where there are many. */
@@ -268,7 +274,7 @@ export class Scene {
         lines.end(to[at] * scale, to[at + 1] * scale, axes > 2 ? to[at + 2] * scale : 0, r, g, b, full);
       }
     }
-    lines.show();
+    if (lines.show()) this.dirty = true;
   }
 
   private mark(store: Store, token: number | null): void {
@@ -288,7 +294,7 @@ export class Scene {
     };
     for (const p of frozen) ring(p[0] * this.scale, p[1] * this.scale, (p[2] ?? 0) * this.scale, 0.05);
     if (picked) ring(picked.x, picked.y, picked.z, 0.035 * (this.camera.position.length() / DISTANCE));
-    lines.show();
+    if (lines.show()) this.dirty = true;
   }
 
   private ray(row: Row | null): void {
@@ -302,7 +308,7 @@ export class Scene {
         lines.end(p.x, p.y, p.z, red, green, blue, 0.15 + 0.85 * weight);
       }
     }
-    lines.show();
+    if (lines.show()) this.dirty = true;
   }
 
   /** A click that is no drag picks the nearest token. */
@@ -334,23 +340,24 @@ export class Scene {
 
   /** Whether what is seen is as fine as it will be. */
   get fine(): boolean {
-    return !this.dirty && this.quality.resting;
+    return !this.dirty && !this.moved && this.quality.resting;
   }
 
   /** A turn of the screen at a time in ms: draw if anything changed, in the quality that there is time for. */
   refresh(now: number): void {
-    if (this.quality.turn(now, this.dirty)) {
+    if (this.quality.turn(now, this.dirty || this.moved)) {
       this.resize();
       this.again();
     }
     this.render();
   }
 
-  /** Draw if anything changed. */
+  /** Draw what changed. */
   render(): void {
-    if (!this.dirty) return;
-    this.dirty = false;
-    this.renderer.render(this.scene, this.camera);
+    if (!this.dirty && !this.moved) return;
+    this.drawing.draw(this.camera, this.canvas, this.renderer.getPixelRatio());
+    if (this.dirty || this.drawing.object) this.renderer.render(this.scene, this.camera);
+    this.dirty = this.moved = false;
     this.drawn++;
   }
 
@@ -360,12 +367,15 @@ export class Scene {
     this.resize();
     this.again();
     this.render();
-    return new Promise((resolve) => this.canvas.toBlob(resolve, "image/png"));
+    const all = document.createElement("canvas");
+    [all.width, all.height] = [this.canvas.width, this.canvas.height];
+    for (const layer of [this.canvas, this.drawing.canvas]) if (layer) all.getContext("2d")!.drawImage(layer, 0, 0);
+    return new Promise((resolve) => all.toBlob(resolve, "image/png"));
   }
 
   dispose(): void {
     this.controls.dispose();
-    this.tokens.dispose();
+    this.drawing.dispose();
     for (const lines of [this.trails, this.rays, this.marks]) lines.dispose();
     this.hull.dispose();
     this.renderer.dispose();
