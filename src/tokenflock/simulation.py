@@ -355,7 +355,9 @@ def _dataset(
         data["outcome"] = (RUN, np.array([names.index(r.outcome) for r in records], dtype=np.int8))
         meanings = {"flag_values": list(range(len(names))), "flag_meanings": " ".join(n.name.lower() for n in names)}
         data["outcome"] = (*data["outcome"], meanings)
-    return xr.Dataset(data | variables, coords={TIME: times[:kept]}, attrs=attrs)
+    # These are plain arrays. xarray would ask Dask first, where it is installed, and import all of it for that.
+    made = {name: xr.Variable(*parts, fastpath=True) for name, parts in (data | variables).items()}
+    return xr.Dataset(made, coords={TIME: xr.Variable(TIME, times[:kept], fastpath=True)}, attrs=attrs)
 
 
 def _add_boolean_from(

@@ -69,7 +69,7 @@ if (host) {
 
 /** In a notebook: see src/tokenflock/explorer/widget.py. */
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
-  const place = guest(model.get("height"));
+  const { place, leave } = guest(model.get("height"));
   el.append(place);
   const meta = model.get("meta");
   let app: App;
@@ -82,7 +82,10 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
     app = new App(place, new RecordedSource(recording), { shared: { spec: meta.began.spec, view: meta.view }, title: meta.title });
   }
   show(place, app);
-  return () => app.close();
+  return () => {
+    leave();
+    app.close();
+  };
 }
 
 export default { render };

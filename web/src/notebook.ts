@@ -9,15 +9,24 @@ function dark(): boolean | null {
   return said ? said.classList.contains("dark") : null;
 }
 
-/** The element that holds the explorer inside an output. */
-export function guest(height: number): HTMLElement {
+/** The element that holds the explorer inside an output, and how it is left. */
+export function guest(height: number): { place: HTMLElement; leave: () => void } {
   const place = document.createElement("div");
   place.className = "tokenflock-widget";
   place.style.height = `${height}px`;
-  const shade = dark();
-  if (shade !== null) place.dataset.theme = shade ? "dark" : "light";
-  // In Jupyter, d pressed twice deletes the cell: keys that are meant for the explorer stay in it.
+  const follow = (): void => {
+    const shade = dark();
+    if (shade !== null) place.dataset.theme = shade ? "dark" : "light";
+  };
+  follow();
+  const watcher = new MutationObserver(follow);
+  const attributeFilter = ["class", "data-jp-theme-light", "data-vscode-theme-kind"];
+  for (const said of [document.body, document.documentElement]) watcher.observe(said, { attributeFilter });
+  // In Jupyter, d pressed twice deletes the cell: keys that are meant for the explorer stay in it. Those that are not go on:
+  // VS Code saves, and opens its palette, only if it hears of them.
   place.dataset.lmSuppressShortcuts = "true";
-  place.addEventListener("keydown", (event) => event.stopPropagation());
-  return place;
+  place.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey || event.altKey || /^F\d+$/.test(event.key))) event.stopPropagation();
+  });
+  return { place, leave: () => watcher.disconnect() };
 }

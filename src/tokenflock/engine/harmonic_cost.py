@@ -7,7 +7,6 @@ those of a Xeon with AVX-512; on another machine both sides change together, and
 from __future__ import annotations
 
 from tokenflock.engine.contract import Task
-from tokenflock.engine.harmonic import registers_for
 from tokenflock.engine.small_waves import registers
 from tokenflock.model import Model, visible
 from tokenflock.options import Window
@@ -54,6 +53,8 @@ def pairs_s(model: Model, n: int) -> float:
 
 def waves_s(model: Model, n: int) -> float:
     """One velocity by waves."""
+    from tokenflock.engine.harmonic import registers_for  # few tokens need none of its kernels
+
     registers = registers_for(model, n)
     one = TOKEN_S + WAVE_S[model.dim, _mask_of(model)] * registers
     return (n * one + BLOCK_S * registers) * model.n_heads

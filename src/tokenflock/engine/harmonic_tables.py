@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.engine.bessel import circular, spherical
 from tokenflock.engine.contract import is_near
 from tokenflock.engine.simd import BYTES
 from tokenflock.model import Model
@@ -76,11 +77,9 @@ def _reach_of(b: float, tolerance: float) -> int:
 @lru_cache(maxsize=256)
 def circle_modes(b: float, tolerance: float) -> tuple[int, float]:
     """How many modes keep the error of every pair within the tolerance, and the bound of it."""
-    from scipy.special import ive
-
     b = max(b, SMALLEST)
     m = np.arange(_reach_of(b, tolerance))
-    e = 2.0 * ive(m, b)
+    e = 2.0 * circular(len(m), b)
     # |d I_m / db| = I_{m+1} + m I_m / b: w takes e, w sin a takes m e / b, and w (cos a - 1) no more than both and e.
     tails = 3.0 * tail_after(e) + 2.0 * tail_after(m[1:] * e[1:] / b)[np.r_[0, : len(e) - 2]]
     count = _first_within(tails, tolerance)
@@ -90,37 +89,26 @@ def circle_modes(b: float, tolerance: float) -> tuple[int, float]:
 
 def circle_series(b: float, tolerance: float) -> Series:
     """The table for the circle: w, w sin a and w (cos a - 1) as sums over m of cos, sin and cos."""
-    from scipy.special import ive
-
     count, _ = circle_modes(b, tolerance)
     length = -(-max(count, 1) // WIDTH) * WIDTH
     b = max(b, SMALLEST)
     m = np.arange(length)
     twice = np.where(m == 0, 1.0, 2.0)
-    e = ive(m, b)
+    e, above = circular(length + 1, b)[[m, m + 1]]
     rows = np.zeros((N_ROWS, length))
     rows[MASS] = twice * e
     rows[TURN] = 2.0 * m * e / b
-    rows[REACH] = twice * (ive(m + 1, b) + m * e / b - e)
+    rows[REACH] = twice * (above + m * e / b - e)
     rows[WAVES] = rows[MASS] + rows[TURN]
     return Series(rows, circle_tail(b, length))
 
 
 def circle_tail(b: float, length: int) -> float:
     """The bound of what `length` modes leave out of a pair."""
-    from scipy.special import ive
-
     b = max(b, SMALLEST)
     m = np.arange(max(length, 1), length + 3)
-    e = 2.0 * ive(m, b)
+    e = 2.0 * circular(length + 3, b)[m]
     return float(3.0 * tail_after(e)[0] + 2.0 * tail_after(m * e / b)[0])
-
-
-def _spherical(l: NDArray[Any], b: float) -> NDArray[Any]:
-    """exp(-b) i_l(b)."""
-    from scipy.special import ive
-
-    return math.sqrt(math.pi / (2.0 * b)) * ive(l + 0.5, b)
 
 
 @lru_cache(maxsize=256)
@@ -128,7 +116,7 @@ def sphere_degree(b: float, tolerance: float) -> tuple[int, float]:
     """The degree that keeps the error of every pair within the tolerance, and the bound of it."""
     b = max(b, SMALLEST)
     l = np.arange(1, _reach_of(b, tolerance))
-    w = (2 * l + 1) * _spherical(l, b)
+    w = (2 * l + 1) * spherical(len(l) + 1, b)[1:]
     # |P_l| <= 1 and |d P_l(cos a) / da| <= l (l + 1) / 2; the rest as on the circle.
     tails = 3.0 * tail_after(w) + tail_after(w * l / b) + 0.5 * tail_after(w * l * (l + 1) / b)
     k = _first_within(tails, tolerance)
@@ -158,7 +146,7 @@ def sphere_series(b: float, tolerance: float) -> Series:
     b = max(b, SMALLEST)
     rows = np.zeros((N_ROWS, WIDTH * max(steps_of(degree), 2)))
     l = np.arange(degree + 1)
-    i, above = _spherical(l, b), _spherical(l + 1, b)
+    i, above = spherical(degree + 2, b)[[l, l + 1]]
     rows[MASS, l] = (2 * l + 1) * i
     rows[REACH, l] = (2 * l + 1) * (above + l * i / b - i)
     rows[NUMBERS, DEGREE] = degree

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tokenflock.engine.bessel import circular
 from tokenflock.engine.contract import Task, is_near
 from tokenflock.engine.torch_terms import Terms
 from tokenflock.engine.torch_velocity import Sums
@@ -58,16 +59,14 @@ class Series(NamedTuple):
 
 def series(b: float, tolerance: float) -> Series:
     """As many modes as keep every pair within the tolerance. Ratios of terms fall: a geometric series is a bound."""
-    from scipy.special import ive
-
     b = max(b, SMALLEST)
     decades = 4.0 + math.log(1.0 / tolerance)
     m = np.arange(int(1.5 * math.sqrt(2.0 * b * decades) + 2.0 * decades) + 16)
-    e = ive(m, b)
+    e, above = circular(len(m) + 1, b)[[m, m + 1]]
     tails = 3.0 * _tail_after(2.0 * e[1:]) + 2.0 * _tail_after(2.0 * m[1:] * e[1:] / b)
     count = 1 + int(np.flatnonzero(tails <= tolerance)[0])
     twice = np.where(m == 0, 1.0, 2.0)
-    rows = np.stack([twice * e, 2.0 * m * e / b, twice * (ive(m + 1, b) + m * e / b - e)])
+    rows = np.stack([twice * e, 2.0 * m * e / b, twice * (above + m * e / b - e)])
     return Series(rows[:, :count], float(tails[count - 1]))
 
 
