@@ -355,9 +355,13 @@ def _dataset(
         data["outcome"] = (RUN, np.array([names.index(r.outcome) for r in records], dtype=np.int8))
         meanings = {"flag_values": list(range(len(names))), "flag_meanings": " ".join(n.name.lower() for n in names)}
         data["outcome"] = (*data["outcome"], meanings)
-    # These are plain arrays. xarray would ask Dask first, where it is installed, and import all of it for that.
-    made = {name: xr.Variable(*parts, fastpath=True) for name, parts in (data | variables).items()}
-    return xr.Dataset(made, coords={TIME: xr.Variable(TIME, times[:kept], fastpath=True)}, attrs=attrs)
+
+    def plain(axes: Any, array: Array, notes: dict[str, Any] | None = None) -> xr.Variable:
+        # xarray would ask Dask about the array first, where it is installed, and import all of it for that.
+        return xr.Variable(axes, array, notes, fastpath=True)
+
+    made = {name: plain(*parts) for name, parts in (data | variables).items()}
+    return xr.Dataset(made, coords={TIME: plain(TIME, times[:kept])}, attrs=attrs)
 
 
 def _add_boolean_from(
