@@ -76,6 +76,11 @@ def piece(function: Callable[..., Any]) -> Any:
     return made
 
 
+def is_kept(kernel: Any) -> bool:
+    """Whether a kernel is on disk, for some types of its arguments."""
+    return Path(kernel._cache._cache_file._index_path).exists()
+
+
 def _compiled(function: Callable[..., Any], **more: bool) -> Any:
     usual = config.CACHE_DIR
     config.CACHE_DIR = str(folder())  # numba looks at it now; the functions of others go where they would

@@ -13,6 +13,7 @@ from numba import typeof, types
 from numpy.typing import NDArray
 
 from tokenflock.engine import blas_kernels, cpu_kernels, leader_kernels, mutual_products, pair_kernels, sums_kernels
+from tokenflock.engine.ahead import share
 from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.cpu_terms import (
     KINDS,
@@ -282,6 +283,9 @@ class CpuStepper:
         common = (*self._pairs, self._terms, self._work)
         memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
         short = task.scheme is not None and is_plain(task.model)  # a layer has no short form
+        share(
+            layers if task.scheme is None else adaptive if task.scheme.adaptive else fixed, (self._step, *self._pairs)
+        )
         with (
             team(short, self._terms, self._work, self._pairs[1]) if self._wide else nullcontext(),
             blas().limit(limits=1) if self._products else nullcontext(),

@@ -5,25 +5,29 @@ numba optimises a callee again inside each caller; through a pointer a function 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numba.experimental.function_type  # noqa: F401  (tells numba the type of a pointer before anything is compiled)
 from numba import types
 from numba.core.types import WrapperAddressProtocol
 
 
 class Pointer(WrapperAddressProtocol):
-    """A dispatcher compiled for one signature; numba passes it by address."""
+    """A dispatcher for one signature; numba passes it by address. It is compiled when it is called for."""
 
     def __init__(self, dispatcher: Any, signature: Any) -> None:
-        dispatcher.compile(signature.args)
-        self._signature = signature
-        self._compiled = dispatcher.overloads[signature.args]  # whoever holds the pointer holds the code
-        name = self._compiled.fndesc.llvm_cfunc_wrapper_name
-        self._address: int = self._compiled.library.get_pointer_to_function(name)
+        self.dispatcher, self._signature = dispatcher, signature
+        self.waits: Callable[[], object] = lambda: None  # for another process that compiles it: see ahead.py
+        self._compiled: Any = None  # whoever holds the pointer holds the code
 
     def __wrapper_address__(self) -> int:
-        return self._address
+        if self._compiled is None:
+            self.waits()
+            self.dispatcher.compile(self._signature.args)
+            self._compiled = self.dispatcher.overloads[self._signature.args]
+        return int(self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_cfunc_wrapper_name))
 
     def signature(self) -> Any:
         """The numba signature."""
