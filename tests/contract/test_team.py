@@ -41,13 +41,18 @@ def test_a_team_gives_the_bits_of_one_thread(name, n_tokens, monkeypatch):
     assert_array_equal(run(model, x, wide=True), run(model, x, wide=False))
 
 
-def test_no_part_is_handed_out_twice_or_never(monkeypatch):
-    """A helper that looked at the desk before the first call used to take a part too early, in 1 of 1,500 runs."""
+@pytest.mark.parametrize(("name", "n_tokens", "runs"), [("near2", 200, 1_500), ("mutual_products", 900, 1_500)])
+def test_no_part_is_handed_out_twice_or_never(monkeypatch, name, n_tokens, runs):
+    """A helper that looked at the desk before the first call used to take a part too early, in 1 of 1,500 runs.
+
+    mutual_products has 8, 4 and 8 parts in turn: nobody may take one while their number changes.
+    """
     monkeypatch.setenv("TOKENFLOCK_THREADS", "2")
-    x = flock.uniform(n_tokens=200, dim=2, seed=0)
-    expected = run(MODELS["near2"], x, wide=False, t_end=0.05)
-    for _ in range(1_500):
-        assert_array_equal(run(MODELS["near2"], x, wide=True, t_end=0.05), expected)
+    model = MODELS[name]
+    x = flock.uniform(n_tokens=n_tokens, dim=model.dim, seed=0)
+    expected = run(model, x, wide=False, t_end=0.05)
+    for _ in range(runs):
+        assert_array_equal(run(model, x, wide=True, t_end=0.05), expected)
 
 
 def test_an_empty_desk_has_nothing_to_take():

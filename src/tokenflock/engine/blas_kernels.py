@@ -20,12 +20,24 @@ NEVER = np.float32(-1e30)  # a logit whose weight is exactly 0
 
 
 @piece
-def transpose(x, n, result):
-    """result (n, d) from x (d, columns), in squares that fit the cache."""
+def n_tiles(n):
+    """Tiles of n rows."""
+    return (n + TILE - 1) // TILE
+
+
+@piece
+def tile_rows(k, n):
+    """The first row of tile k, and the one after its last."""
+    return k * TILE, min((k + 1) * TILE, n)
+
+
+@piece
+def transpose(x, first, last, result):
+    """Rows first .. last - 1 of result (n, d) from x (d, columns), in squares that fit the cache."""
     d = x.shape[0]
-    for i0 in range(0, n, 16):
+    for i0 in range(first, last, 16):
         for a0 in range(0, d, 16):
-            for i in range(i0, min(i0 + 16, n)):
+            for i in range(i0, min(i0 + 16, last)):
                 for a in range(a0, min(a0 + 16, d)):
                     result[i, a] = x[a, i]
 
@@ -150,11 +162,19 @@ def _rows_of_tile(tokens, query, rows, known, reach, i, tile, p, z, top):
 
 @target
 def products(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile):
-    """Tile k, with the signature of the pair kernels; no frozen tokens, not hard. share: x' and u' (2, n, d);
-    tile: room for a tile of weights and its sums, one for each thread (memory that comes and goes costs page faults).
+    """Tile k, with the signature of the pair kernels; no frozen tokens, not hard. share: x' and u' (2, n, d), of which
+    k < 0 lays down the rows of a tile; tile: room for a tile of weights and its sums, one for each thread (memory that
+    comes and goes costs page faults).
 
     slope: the largest logit of every row if it is known and positive (there is no bias here), 0 to search for it, -1 to
     search for it and take differences of tokens first where logits are large (E8).
     """
+    if k < 0:
+        first, stop = tile_rows(-1 - k, last)
+        transpose(x, first, stop, share[0])
+        transpose(u, first, stop, share[1])
+        return
+    # The long rows of causal attention first: who comes last to the others waits for a short one.
+    first, _ = tile_rows(n_tiles(last) - 1 - k, last)
     reach = _reach(x) if slope < 0.0 else 0.0
-    _rows_of_tile(share[0], share[1], rows, x.dtype.type(slope), reach, k * TILE, tile, p, z, top)
+    _rows_of_tile(share[0], share[1], rows, x.dtype.type(slope), reach, first, tile, p, z, top)

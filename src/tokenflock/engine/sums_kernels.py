@@ -11,15 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from tokenflock.engine.atomics import pause, publish, read, step_aside, take
-from tokenflock.engine.blas_kernels import TILE, transpose
+from tokenflock.engine.blas_kernels import n_tiles
 from tokenflock.engine.compiling import kernel, piece, target
-from tokenflock.engine.mutual_products import STRIPS, gather_products
+from tokenflock.engine.mutual_products import STRIPS
 from tokenflock.engine.pair_kernels import CHUNKS, gather, n_parts
 
-# Places on the desk, one to a cache line: parts handed out so far, parts in all, parts done, closing time, and the
-# slope of the present call (as a float64).
-NEXT, PARTS, DONE, CLOSED, SLOPE = 0, 8, 16, 24, 32
-DESK_SIZE = 40
+# Places on the desk, one to a cache line: parts handed out so far, parts in all, parts done, closing time, the slope of
+# the present call (as a float64), and the number of its first part.
+NEXT, PARTS, DONE, CLOSED, SLOPE, FIRST = 0, 8, 16, 24, 32, 40
+DESK_SIZE = 48
+NONE = 1 << 40  # more parts than there are: nobody can take one
 # Turns of a waiting loop. After SPIN of them, some 20 microseconds, the other side may have been put to sleep: whoever
 # waits lets it have the core. After PATIENCE, some 20 milliseconds, the leader sends its helpers home for the rest of a
 # call: the machine is busy with something else, and a helper put to sleep with a part in its hands holds up everyone.
@@ -29,7 +30,7 @@ SPIN, PATIENCE = 300, 40_000
 def new_desk() -> np.ndarray:
     """An empty desk: all parts handed out, or an early helper would take one before it is there."""
     desk = np.zeros(DESK_SIZE, dtype=np.int64)
-    desk[NEXT] = 1 << 40
+    desk[NEXT] = NONE
     return desk
 
 
@@ -44,22 +45,24 @@ def _wait(waited):
 
 
 @piece
-def _all(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
-    """All parts on this core."""
-    for k in range(parts):
+def _all(first, parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+    """All parts on this core; called like _shared, it needs no desk."""
+    for k in range(first, first + parts):
         part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile)
 
 
 @piece
-def _shared(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
+def _shared(first, parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """All parts, with the helpers that are there."""
+    publish(desk, NEXT, NONE)  # while the number of parts changes nobody may take one
     desk.view(np.float64)[SLOPE] = slope
+    publish(desk, FIRST, first)
     publish(desk, DONE, 0)
     publish(desk, PARTS, parts)
     publish(desk, NEXT, 0)  # from here on helpers may take: everything they read was written before
     k = take(desk, NEXT)
     while k < parts:
-        part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile)
+        part(x, u, rows, frozen, slope, hard, first + k, last, p, z, top, share, tile)
         take(desk, DONE)
         k = take(desk, NEXT)
     waited = 0
@@ -69,68 +72,66 @@ def _shared(parts, part, x, u, rows, frozen, slope, hard, last, p, z, top, share
             publish(desk, CLOSED, 1)
 
 
-# What is done before and after the parts belongs to the pair kernel. Functions of their own: who sums over rows shall
-# not wait until those for products are compiled.
+# Which parts there are, and what is done after them, belongs to the pair kernel. Functions of their own: who sums over
+# rows shall not wait until those for products are compiled.
 @target
 def rows_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """For kernels whose parts are rows."""
-    _all(n_parts(x, last), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    _all(0, n_parts(x, last), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
 
 
 @target
 def rows_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """The same with a team."""
-    _shared(n_parts(x, last), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    _shared(0, n_parts(x, last), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
 
 
 @target
 def mutual_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """For `mutual`."""
-    _all(CHUNKS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    _all(0, CHUNKS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
     gather(share, p, z)
 
 
 @target
 def mutual_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """The same with a team."""
-    _shared(CHUNKS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    _shared(0, CHUNKS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
     gather(share, p, z)
-
-
-@piece
-def _lay_down(x, u, last, share):
-    """Tokens and queries as rows; returns how many parts there are."""
-    transpose(x, last, share[0])
-    transpose(u, last, share[1])
-    return (last + TILE - 1) // TILE
 
 
 @target
 def products_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """For `products`."""
-    _all(_lay_down(x, u, last, share), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    tiles = n_tiles(last)
+    _all(-tiles, tiles, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)  # lay down
+    _all(0, tiles, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
 
 
 @target
 def products_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """The same with a team."""
-    _shared(_lay_down(x, u, last, share), part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    tiles = n_tiles(last)
+    _shared(-tiles, tiles, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)  # lay down
+    _shared(0, tiles, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
 
 
 @target
 def mutual_products_alone(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """For `mutual_products`."""
-    transpose(x, last, share[0])
-    _all(STRIPS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
-    gather_products(share, p, z)
+    tiles = n_tiles(last)
+    _all(-tiles, tiles, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)  # lay down
+    _all(0, STRIPS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    _all(STRIPS, tiles, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)  # gather
 
 
 @target
 def mutual_products_led(part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk):
     """The same with a team."""
-    transpose(x, last, share[0])
-    _shared(STRIPS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
-    gather_products(share, p, z)
+    tiles = n_tiles(last)
+    _shared(-tiles, tiles, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)  # lay down
+    _shared(0, STRIPS, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)
+    _shared(STRIPS, tiles, part, x, u, rows, frozen, slope, hard, last, p, z, top, share, tile, desk)  # gather
 
 
 @kernel
@@ -142,7 +143,7 @@ def help_out(part, x, u, rows, frozen, hard, last, p, z, top, share, tile, desk)
             k = take(desk, NEXT)
             if k < read(desk, PARTS):
                 slope = desk.view(np.float64)[SLOPE]
-                part(x, u, rows, frozen, slope, hard, k, last, p, z, top, share, tile)
+                part(x, u, rows, frozen, slope, hard, read(desk, FIRST) + k, last, p, z, top, share, tile)
                 take(desk, DONE)
             waited = 0
         else:
