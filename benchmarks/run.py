@@ -1,6 +1,6 @@
 """make bench: tokenflock beside its peers and the limit of one core, in one run on this machine.
 
-Everything is warm (best of several, compile time apart) and a ratio of two numbers measured minutes apart at most.
+Everything is warm (best of several, compile time apart), and a ratio is of two numbers that were measured in turns.
 Whole jobs that no peer does (--only papers) are a ratio of a stated limit to the seconds they take: 1 or more keeps it.
 Prints a table and writes benchmarks/results/<date>-cpu.json. Options: --quick (fewer repeats), --only NAME.
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 from work import FIGURE_RUNS, LIMITS
 
 HERE = Path(__file__).parent
+TURNS = 2  # more than the first
 
 
 def worker(patience: float = 300.0, **order: object) -> dict:
@@ -59,19 +60,27 @@ class Bench:
         reference = str(self.folder / f"{work}{runs}.npy")
         if not Path(reference).exists():
             worker(what="reference", work=work, cores=2, file=reference, runs=runs)
-        group, best = f"{work} {cores} core(s)", {}
-        for peer in peers:
+        group, rows = f"{work} {cores} core(s)", {}
+
+        def measure(peer: str) -> dict:
             repeats = max(2, self.repeats // (8 if runs > 1 else 1)) if peer != "tokenflock" else self.repeats
-            row = worker(
-                what="solve", work=work, peer=peer, cores=cores, repeats=repeats, reference=reference, runs=runs
-            )
-            if "best_s" in self.add(group, peer, {"runs": runs, **row}):
-                best[peer] = row["best_s"]
-        ours = best.pop("tokenflock")
-        if best:
-            name = min(best, key=best.__getitem__)
-            self.add(group, f"ratio to {name}", {"ratio": best[name] / ours})
-        self._at_equal_error(group, work, cores, runs, reference, ours)
+            order = {"work": work, "peer": peer, "cores": cores, "repeats": repeats, "reference": reference}
+            return worker(what="solve", runs=runs, **order)
+
+        for peer in peers:
+            row = self.add(group, peer, {"runs": runs, **measure(peer)})
+            if "best_s" in row:
+                rows[peer] = row
+        others = [peer for peer in rows if peer != "tokenflock"]
+        if others:
+            # The machine is slow at times: both sides are measured again, in turns, and the best of all counts.
+            name = min(others, key=lambda peer: rows[peer]["best_s"])
+            for peer in ("tokenflock", name) * TURNS:
+                rows[peer]["best_s"] = min(rows[peer]["best_s"], measure(peer)["best_s"])
+            ours, theirs = rows["tokenflock"]["best_s"], rows[name]["best_s"]
+            note = f"in {TURNS + 1} turns: {ours:.4f} s against {theirs:.4f} s"
+            self.add(group, f"ratio to {name}", {"ratio": theirs / ours}, note)
+        self._at_equal_error(group, work, cores, runs, reference, rows["tokenflock"]["best_s"])
 
     def _at_equal_error(self, group: str, work: str, cores: int, runs: int, reference: str, ours: float) -> None:
         """diffrax with the tolerance that it needs to be as right as we are: half the runs at least as close."""
@@ -121,10 +130,12 @@ class Bench:
                         "repeats": 4 * self.repeats,
                     }
                     ours, jax = worker(peer="tokenflock", **order), worker(peer="jax", **order)
+                    if "best_s" in jax:
+                        for peer, row in (("tokenflock", ours), ("jax", jax)) * TURNS:
+                            row["best_s"] = min(row["best_s"], worker(peer=peer, **order)["best_s"])
+                        jax["ratio"] = jax["best_s"] / ours["best_s"]
                     group = f"d={d} {mask} {cores} core(s)"
                     self.add(group, f"tokenflock {group}", ours)
-                    if "best_s" in jax:
-                        jax["ratio"] = jax["best_s"] / ours["best_s"]
                     self.add(group, f"jax jit {group}", jax, "ratio: jax / tokenflock")
 
     def papers(self, quick: bool) -> None:
