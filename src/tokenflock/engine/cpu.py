@@ -45,6 +45,8 @@ from tokenflock.engine.step_kernels import (
     SMALL,
     STOPPED,
     adaptive,
+    emit,
+    first_step,
 )
 from tokenflock.geometry import Array
 from tokenflock.model import Model, kind_at, phases
@@ -280,21 +282,32 @@ class CpuStepper:
     def _call(self, goal: Goal, kind: int, times: Array, frames: Array) -> int:
         task = self._task
         on_sphere = task.model.space == "sphere"
-        common = (*self._pairs, self._terms, self._work)
-        memory = (self._pages, self._stages, self._clock[()], times, frames, kind)
+        clock = self._clock[()]
+        common = (self._step, *self._pairs, self._terms, self._work)
+        memory = (self._pages, self._stages, clock, times, frames, kind, on_sphere, self._d, goal)
+        arguments: tuple[Any, ...]
+        if task.scheme is None:
+            kernel, arguments = layers, (*common, self._pages, clock, times, frames, kind, self._d, goal)
+        elif task.scheme.adaptive:
+            around = self._around(times, frames)
+            kernel, arguments = adaptive, (*common, self._table, task.scheme.order, *memory, *around)
+        else:
+            kernel, arguments = fixed, (*common, self._table, *memory)
         short = task.scheme is not None and is_plain(task.model)  # a layer has no short form
-        share(
-            layers if task.scheme is None else adaptive if task.scheme.adaptive else fixed, (self._step, *self._pairs)
-        )
+        share(kernel, arguments)
         with (
             team(short, self._terms, self._work, self._pairs[1]) if self._wide else nullcontext(),
             blas().limit(limits=1) if self._products else nullcontext(),
         ):
-            if task.scheme is None:
-                return layers(self._step, *common, self._pages, self._clock[()], times, frames, kind, self._d, goal)
-            if task.scheme.adaptive:
-                return adaptive(self._step, *common, self._table, task.scheme.order, *memory, on_sphere, self._d, goal)
-            return fixed(self._step, *common, self._table, *memory, on_sphere, self._d, goal)
+            return int(kernel(*arguments))
+
+    def _around(self, times: Array, frames: Array) -> tuple[Pointer, Pointer]:
+        """What adaptive steps begin with, and what keeps the wanted times."""
+        dtype, number, whole = self._task.dtype, types.float64, types.int64
+        state = (self._pages, self._clock[()])
+        field = (self._step, *self._pairs, self._terms, self._work)
+        opening = pointer_to(first_step, dtype, *field, *state, whole, number, whole, whole, whole, number, number)
+        return opening, pointer_to(emit, dtype, *state, times, frames, types.boolean, whole, whole, types.boolean)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ numba optimises a callee again inside each caller; through a pointer a function 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -19,12 +18,10 @@ class Pointer(WrapperAddressProtocol):
 
     def __init__(self, dispatcher: Any, signature: Any) -> None:
         self.dispatcher, self._signature = dispatcher, signature
-        self.waits: Callable[[], object] = lambda: None  # for another process that compiles it: see ahead.py
         self._compiled: Any = None  # whoever holds the pointer holds the code
 
     def __wrapper_address__(self) -> int:
         if self._compiled is None:
-            self.waits()
             self.dispatcher.compile(self._signature.args)
             self._compiled = self.dispatcher.overloads[self._signature.args]
         return int(self._compiled.library.get_pointer_to_function(self._compiled.fndesc.llvm_cfunc_wrapper_name))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tokenflock.engine.compiling import kernel, piece
+from tokenflock.engine.compiling import kernel, piece, target
 from tokenflock.engine.cpu_kernels import retract
 from tokenflock.engine.cpu_terms import SPREAD
 from tokenflock.schemes import GROW, INTEGRAL, LEVEL, NOISE, PROPORTIONAL, SAFETY, SHRINK, STABLE
@@ -96,8 +96,8 @@ def _interpolate(pages, clock, t, on_sphere, d, frame, n):
                 frame[i, a] /= length
 
 
-@piece
-def _emit(pages, clock, times, frames, on_sphere, d, n, final):
+@target
+def emit(pages, clock, times, frames, on_sphere, d, n, final):
     """Record the wanted times that have been passed, one step late, so that nodes stand on both sides of them.
 
     Otherwise the error between steps exceeds that at the steps several times. final: no later step will come.
@@ -130,13 +130,14 @@ def _size(v, y, n, d, rtol, atol):
     return largest
 
 
-@piece
-def _first_step(velocity, sums, part, terms, work, pages, clock, kind, t_stop, d, n, order, rtol, atol):
+@target
+def first_step(velocity, sums, part, terms, work, pages, clock, kind, t_stop, d, n, order, rtol, atol):
     """A first step from the size of the velocity and of its change (Hairer, Norsett & Wanner II.4)."""
+    clock.h = 0.5 * (t_stop - clock.t)
     speed = _size(pages[NOW_F], pages[NOW], n, d, rtol, atol)
     if not speed > 0.0:
-        return 0.5 * (t_stop - clock.t)
-    small = min(0.01 / (speed * (atol + rtol)), 0.5 * (t_stop - clock.t))
+        return
+    small = min(0.01 / (speed * (atol + rtol)), clock.h)
     trial = pages[TRIAL]
     for a in range(trial.shape[0]):
         for i in range(trial.shape[1]):
@@ -147,7 +148,7 @@ def _first_step(velocity, sums, part, terms, work, pages, clock, kind, t_stop, d
         for i in range(trial.shape[1]):
             trial[a, i] = (pages[NOW_F + 1, a, i] - pages[NOW_F, a, i]) / trial.dtype.type(small)
     change = max(speed, _size(trial, pages[NOW], n, d, rtol, atol))
-    return min(100.0 * small, (0.01 / change) ** (1.0 / order), 0.5 * (t_stop - clock.t))
+    clock.h = min(100.0 * small, (0.01 / change) ** (1.0 / order), clock.h)
 
 
 @kernel
@@ -233,11 +234,13 @@ def _stiffness(y, stages, last, before, h, n):
 
 @kernel
 def adaptive(
-    velocity, sums, part, terms, work, table, order, pages, stages, clock, times, frames, kind, on_sphere, d, goal
-):
+    velocity, sums, part, terms, work, table, order, pages, stages, clock, times, frames, kind, on_sphere, d, goal,
+    opening, emit,
+):  # fmt: skip
     """Explicit steps of the size that the tolerances allow, up to goal.t_stop.
 
     SHARP: from step goal.watch on, the rows of the last evaluation had weights 0 and 1 only (rescaled space).
+    opening and emit are first_step and emit: by pointers they can be compiled elsewhere (ahead.py).
     table is (stages + 2, stages): a, b and the error weights; the last stage is the velocity at the new state (FSAL).
     """
     n, count = terms.numbers.n, stages.shape[0]
@@ -247,10 +250,8 @@ def adaptive(
         velocity(sums, part, terms, work, pages[NOW], clock.t, kind, pages[NOW_F])
         clock.evaluations += 1
         clock.nodes, clock.error = 1, 1.0
-        clock.h = _first_step(
-            velocity, sums, part, terms, work, pages, clock, kind, goal.t_stop, d, n, order, rtol, atol
-        )
-    _emit(pages, clock, times, frames, on_sphere, d, n, False)
+        opening(velocity, sums, part, terms, work, pages, clock, kind, goal.t_stop, d, n, order, rtol, atol)
+    emit(pages, clock, times, frames, on_sphere, d, n, False)
     while clock.frame < times.size:
         status = ENDED if clock.t >= goal.t_stop else STOPPED if goal.stop[0] else ON
         if status == ON and goal.collapse > 0.0 and spread(pages[NOW], d, n) <= goal.collapse**2:
@@ -258,7 +259,7 @@ def adaptive(
         if status == STOPPED:
             return status  # without the frames that wait for one more step: what is kept has the bits of a whole run
         if status != ON:
-            _emit(pages, clock, times, frames, on_sphere, d, n, True)
+            emit(pages, clock, times, frames, on_sphere, d, n, True)
             return status
         if clock.evaluations >= budget:
             return ON
@@ -291,7 +292,7 @@ def adaptive(
             rate = _stiffness(pages[NOW], stages, table[count - 1], table[count - 2], h, n)
             if clock.h * rate > STABLE:
                 clock.h = STABLE / rate
-        _emit(pages, clock, times, frames, on_sphere, d, n, False)
+        emit(pages, clock, times, frames, on_sphere, d, n, False)
         if clock.steps >= goal.watch and work.late[SPREAD] <= LEVEL:
             return SHARP
     return FULL
