@@ -10,12 +10,15 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from work import FIGURE_RUNS, LIMITS
@@ -32,6 +35,12 @@ def worker(patience: float = 300.0, **order: object) -> dict:
     if done.returncode:
         return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message"}
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def in_turns(rows: dict[str, dict], measure: Callable[..., dict], turns: int) -> None:
+    """Measure all sides of a ratio again, one after the other, and keep the best: the machine is slow at times."""
+    for peer in [*rows] * turns:
+        rows[peer]["best_s"] = min(rows[peer]["best_s"], measure(peer=peer).get("best_s", math.inf))
 
 
 class Bench:
@@ -73,11 +82,9 @@ class Bench:
                 rows[peer] = row
         others = [peer for peer in rows if peer != "tokenflock"]
         if others:
-            # The machine is slow at times: both sides are measured again, in turns, and the best of all counts.
             name = min(others, key=lambda peer: rows[peer]["best_s"])
             turns = TURNS if runs == 1 else 1
-            for peer in ("tokenflock", name) * turns:
-                rows[peer]["best_s"] = min(rows[peer]["best_s"], measure(peer)["best_s"])
+            in_turns({peer: rows[peer] for peer in ("tokenflock", name)}, measure, turns)
             ours, theirs = rows["tokenflock"]["best_s"], rows[name]["best_s"]
             note = f"in {turns + 1} turns: {ours:.4f} s against {theirs:.4f} s"
             self.add(group, f"ratio to {name}", {"ratio": theirs / ours}, note)
@@ -130,10 +137,10 @@ class Bench:
                         "cores": cores,
                         "repeats": 4 * self.repeats,
                     }
-                    ours, jax = worker(peer="tokenflock", **order), worker(peer="jax", **order)
+                    measure = partial(worker, **order)
+                    ours, jax = measure(peer="tokenflock"), measure(peer="jax")
                     if "best_s" in jax:
-                        for peer, row in (("tokenflock", ours), ("jax", jax)) * TURNS:
-                            row["best_s"] = min(row["best_s"], worker(peer=peer, **order)["best_s"])
+                        in_turns({"tokenflock": ours, "jax": jax}, measure, TURNS)
                         jax["ratio"] = jax["best_s"] / ours["best_s"]
                     group = f"d={d} {mask} {cores} core(s)"
                     self.add(group, f"tokenflock {group}", ours)
