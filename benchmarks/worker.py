@@ -65,16 +65,12 @@ def reference(order: dict) -> dict:
 
 def evaluation(model, x, wide: bool):
     """A function of nothing that evaluates the velocity once, with the kernels of a run and all arrays in place."""
-    from tokenflock.engine import cpu
+    from tokenflock.engine.explicit import stepper as cpu
 
-    terms = cpu.lay_out(model, len(x), "float64")
-    work, y = cpu.scratch(model, terms, "float64"), cpu.state_of(model, x, "float64")
-    out, function = np.zeros_like(y), cpu.velocity_kernel(model)
-    pointers = cpu.pair_pointers(model, wide, "float64")
-    cpu.blas().limit(limits=1)
-    if wide:
-        TEAM.enter_context(cpu.team(cpu.is_plain(model), terms, work, pointers[1]))
-    return lambda: function(*pointers, terms, work, y, 0.0, 0, out)
+    right, y = cpu.by_pairs(model, len(x), "float64", wide), cpu.state_of(model, x, "float64")
+    out = np.zeros_like(y)
+    TEAM.enter_context(right.ready())
+    return lambda: right.kernel(right.sums, right.part, right.field, y, 0.0, 0, out)
 
 
 def velocity(order: dict) -> dict:
@@ -119,7 +115,8 @@ def first_call(order: dict) -> dict:
 
 def figure(order: dict) -> dict:
     """causal/3 drawn and saved; first with a few runs, which is when kernels are compiled."""
-    from tokenflock import figures, plot
+    from tokenflock import plot
+    from tokenflock.papers import figures
 
     def draw(runs: int) -> float:
         began = time.perf_counter()
@@ -132,7 +129,7 @@ def figure(order: dict) -> dict:
 
 def reproduce(order: dict) -> dict:
     """Everything about paper A into an empty folder; first once in quick sizes, which is when kernels are compiled."""
-    from tokenflock import claims, figures, report
+    from tokenflock.papers import claims, figures, report
 
     for names in (claims.NAMES, figures.NAMES):
         for name in [name for name in names if not name.startswith(order.get("only", "causal/"))]:

@@ -17,7 +17,7 @@ import measured
 ROOT = Path(__file__).parents[1]
 OUT = Path(os.environ.get("TOKENFLOCK_OUT", ROOT / "out"))
 RESULTS = ROOT / "benchmarks" / "results"
-#: the first part of a claim's name -> the key of its paper in `tokenflock.citations`
+#: the first part of a claim's name -> the key of its paper in `tokenflock.papers.citations`
 PAPERS = {
     "causal": "A",
     "emergence": "B",
@@ -65,7 +65,7 @@ def drawn(kind, name):
 
 def papers(names):
     """(heading lines, the names below it) a paper; other pages call it by its letter."""
-    from tokenflock import citations
+    from tokenflock.papers import citations
 
     groups = {}
     for name in names:
@@ -119,7 +119,7 @@ def verdict(name):
 
 def overview(names):
     """A paper's claims in a table: the verdicts at a glance, and a way to each."""
-    from tokenflock import claims
+    from tokenflock.papers import claims
 
     rows = []
     for name in names:
@@ -140,7 +140,7 @@ def sized(values):
 
 def claims():
     """Every claim: what it states, needs, tries, by which rule it is judged, and how it came out."""
-    from tokenflock import claims
+    from tokenflock.papers import claims
 
     lines = []
     for head, names in papers(claims.NAMES):
@@ -177,7 +177,7 @@ def caption(words):
 
 def figures():
     """Every figure, with its caption and its command."""
-    from tokenflock import figures
+    from tokenflock.papers import figures
 
     lines = []
     for head, names in papers(figures.NAMES):
@@ -192,7 +192,7 @@ def figures():
 
 def film(stem):
     """A figure in motion, made once."""
-    from tokenflock import figures
+    from tokenflock.papers import figures
 
     path = ROOT / "docs" / "made" / f"{stem}.gif"
     if not path.is_file():
@@ -210,12 +210,12 @@ def merges():
 
     path = ROOT / "docs" / "made" / "merges.png"
     path.parent.mkdir(exist_ok=True)
-    atlas = flock.atlas(flock.Model(dim=2, beta=64.0), flock.uniform(n_tokens=200, dim=2, seed=0))
+    merges = flock.merge_tree(flock.Model(dim=2, beta=64.0), flock.uniform(n_tokens=200, dim=2, seed=0))
     with plot.style():
         figure = Figure(figsize=(plot.PAGE, 4.4), dpi=plot.DPI, layout="constrained")
         tree, stairs = figure.subplots(2, height_ratios=(3, 2))
-        dendrogram.draw(tree, atlas, since=10.0)
-        dendrogram.staircase(stairs, atlas)
+        dendrogram.draw(tree, merges, since=10.0)
+        dendrogram.staircase(stairs, merges)
         stairs.set_xlim(tree.get_xlim())
         figure.savefig(path)
     return picture(path, "Above a line for every cluster, up to the one it merges into; below the energy, a staircase")

@@ -9,9 +9,10 @@ import numpy as np
 
 import tokenflock as flock
 from tokenflock.geometry import circle
-from tokenflock.studies.obstructions import obstruction
-from tokenflock.studies.pontryagin import extremal
-from tokenflock.studies.steering import Problem, Reach, solve
+from tokenflock.papers.studies.obstructions import obstruction
+from tokenflock.papers.studies.pontryagin import extremal
+from tokenflock.papers.studies.problem import Problem, Reach
+from tokenflock.papers.studies.steering import solve
 
 model = flock.Model(dim=2, beta=1.0, mask="full")
 start = circle(np.array([-2.6, -0.9, 0.5, 1.9]))

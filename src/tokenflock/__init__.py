@@ -26,20 +26,27 @@ _HOME = {
     ),
     **dict.fromkeys(("again", "simulate"), "tokenflock.simulation"),
     **dict.fromkeys(("save", "load", "unrescale", "validate"), "tokenflock.trajectory"),
-    **dict.fromkeys(("atlas",), "tokenflock.merging"),
+    **dict.fromkeys(("merge_tree",), "tokenflock.merging"),
     **dict.fromkeys(("extend",), "tokenflock.extension"),
-    **dict.fromkeys(("figure",), "tokenflock.figures"),
-    **dict.fromkeys(("check",), "tokenflock.claims"),
+    **dict.fromkeys(("figure",), "tokenflock.papers.figures"),
+    **dict.fromkeys(("check",), "tokenflock.papers.claims"),
     **dict.fromkeys(("diagnose",), "tokenflock.diagnosis"),
     **dict.fromkeys(("sweep",), "tokenflock.sweeps"),
-    **dict.fromkeys(("study",), "tokenflock.studies"),
+    **dict.fromkeys(("study",), "tokenflock.papers.studies"),
     **dict.fromkeys(("Flow", "Schedule", "gradient"), "tokenflock.flow"),
     **dict.fromkeys(("view",), "tokenflock.explorer.widget"),
+    **dict.fromkeys(("export",), "tokenflock.explorer.export"),
 }
-_MODULES = (
-    *("analysis", "claims", "dendrogram", "errors", "geometry", "networks", "schemes", "start"),
-    *("studies", "sweeps", "theory", "trajectory", "transformer", "weights"),
-)
+_MODULES = {
+    **{name: f"tokenflock.papers.{name}" for name in ("claims", "studies")},
+    **{
+        name: f"tokenflock.{name}"
+        for name in (
+            *("analysis", "dendrogram", "errors", "geometry", "networks", "schemes"),
+            *("start", "sweeps", "theory", "trajectory", "transformer", "weights"),
+        )
+    },
+}
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])
 
@@ -48,7 +55,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     if name in _MODULES:
-        return importlib.import_module(f"tokenflock.{name}")
+        return importlib.import_module(_MODULES[name])
     raise AttributeError(f"module 'tokenflock' has no attribute {name!r}")
 
 

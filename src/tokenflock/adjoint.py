@@ -10,13 +10,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from tokenflock.dynamics import Dynamics, Pace, Step, Weights, adaptive_plan, stops
+from tokenflock.dynamics import Dynamics, Step, Weights, adaptive_plan, combined, stops
 from tokenflock.errors import EngineError
 from tokenflock.schemes import hermite
+from tokenflock.stepping import Pace
 
 
 class Recall:
@@ -29,7 +29,7 @@ class Recall:
     def __init__(self, dynamics: Dynamics, weights: Weights, steps: list[Step], states: list[Tensor]) -> None:
         self.dynamics, self.weights, self.steps, self.states = dynamics, weights, steps, states
         self.begins = [step.t for step in steps]
-        self.known: tuple[int, list[float], Tensor] | None = None  # of the step asked for last
+        self.known: tuple[int, list[float], list[Tensor], list[Tensor]] | None = None  # of the step asked for last
 
     def at(self, t: float, middle: float) -> Tensor:
         """The state at time t, in the stretch of time with this middle."""
@@ -38,12 +38,11 @@ class Recall:
             k -= 1
         if self.known is None or self.known[0] != k:
             self.known = (k, *self._refined(k))
-        _, nodes, data = self.known
-        value, slope = hermite(np.asarray(nodes), t)
-        mix = torch.tensor([*value, *slope], dtype=data.dtype, device=data.device)
-        return self.dynamics.retract(torch.tensordot(mix, data, dims=1))
+        _, nodes, states, slopes = self.known
+        return self.dynamics.retract(hermite(t, nodes, states, slopes))
 
-    def _refined(self, k: int) -> tuple[list[float], Tensor]:
+    def _refined(self, k: int) -> tuple[list[float], list[Tensor], list[Tensor]]:
+        """Nodes in step k, the states and the velocities there."""
         step, h = self.steps[k], self.steps[k].h / 3
         field = self.dynamics.field(self.weights, self.states[k], step.middle)
         nodes = [step.t, step.t + h, step.t + 2 * h, step.t + step.h]
@@ -52,7 +51,7 @@ class Recall:
             states.append(self.dynamics.step(self.weights, states[-1], Step(t, h, step.number, step.middle)))
         states.append(self.states[k + 1])
         slopes = [field(y, t) for y, t in zip(states, nodes, strict=True)]
-        return nodes, torch.stack([*states, *slopes])
+        return nodes, states, slopes
 
 
 class Adjoint(torch.autograd.Function):
@@ -107,10 +106,10 @@ class Backwards:
         self.weights = {k: w.detach().requires_grad_() for k, w in weights.items()}
         self.shapes = [like.shape, *(w.shape for w in weights.values())]
         self.z = torch.zeros(sum(s.numel() for s in self.shapes), dtype=like.dtype, device=like.device)
-        self.pace = Pace(self.size)
+        self.pace = Pace(self.size, lambda z: z, combined)
 
     def parts(self, z: Tensor) -> list[Tensor]:
-        """p and every g."""
+        """The costate and the gradient of every weight, in their shapes."""
         pieces = torch.split(z, [s.numel() for s in self.shapes])
         return [piece.reshape(s) for piece, s in zip(pieces, self.shapes, strict=True)]
 
@@ -139,7 +138,9 @@ class Backwards:
             with torch.enable_grad():
                 y.requires_grad_()
                 f = self.dynamics.field(self.weights, y, middle)(y, -minus_t)
-                found = torch.autograd.grad(f, [y, *self.weights.values()], p, allow_unused=True)
+                found: tuple[Tensor | None, ...] = torch.autograd.grad(
+                    f, [y, *self.weights.values()], p, allow_unused=True
+                )
             filled = [
                 torch.zeros(s, dtype=z.dtype, device=z.device) if g is None else g
                 for g, s in zip(found, self.shapes, strict=True)
@@ -148,5 +149,5 @@ class Backwards:
 
         if not bool(self.z.any()):
             return  # nothing to carry yet
-        for _, _, new in self.pace.march(velocity, self.z, -begin, -end):
-            self.z = new
+        for step in self.pace.march(velocity, self.z, -begin, -end):
+            self.z = step.y

@@ -38,12 +38,17 @@ def whole(argument: str, given: Any, least: int, advice: str = "") -> int:
     return int(given)
 
 
+def numbers(given: Any) -> Reals:
+    """What was given as float64; one nan where it is complex, ragged or no number at all."""
+    try:
+        return np.asarray(np.nan if np.iscomplexobj(given) else given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.asarray(np.nan)
+
+
 def real(argument: str, given: Any, allowed: str, inside: Inside = np.isfinite, advice: str = "") -> Reals:
     """The argument as float64, if every number in it is real, finite and inside."""
-    try:
-        value = np.asarray(np.nan if np.iscomplexobj(given) else given, dtype=np.float64)
-    except (TypeError, ValueError):
-        value = np.asarray(np.nan)
+    value = numbers(given)
     if not np.all(np.isfinite(value) & inside(value)):
         raise bad(argument, given, allowed, advice)
     return value
@@ -54,3 +59,8 @@ def scalar(argument: str, given: Any, allowed: str, inside: Inside = np.isfinite
     if np.ndim(given):
         raise bad(argument, given, f"one number, {allowed}", advice)
     return float(real(argument, given, allowed, inside, advice))
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value that a user gave is a whole number, whatever its type was said to be."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

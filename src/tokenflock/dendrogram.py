@@ -1,4 +1,4 @@
-"""Pictures of an atlas (flock.atlas) on log time: the tree of merges, the number of clusters, the energy staircase."""
+"""Pictures of a merge tree (flock.merge_tree) on log time: the tree, the number of clusters, the energy staircase."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def order(tree: xr.Dataset) -> list[int]:
     return list(rows)
 
 
-def draw(ax: Axes, atlas: xr.Dataset, *, since: float | None = None, names: bool | None = None) -> None:
+def draw(ax: Axes, tree: xr.Dataset, *, since: float | None = None, names: bool | None = None) -> None:
     """The dendrogram of one run: a line for every cluster, to where it joins the line of the one it merged into.
 
     since: leave out what merged before this time; the tree is that of the clusters there were then. names: write the
     first token of every cluster, counted from 1; by default up to 40 of them.
     """
-    tree = _one(atlas)
+    tree = _one(tree)
     first = float(np.nanmin(tree["merge_time"].values, initial=1.0)) / 2 if since is None else float(since)
     tree = tree.isel(merge=np.flatnonzero(tree["merge_time"].values >= first))
     rows = {name: row for row, name in enumerate(order(tree))}
@@ -59,12 +59,12 @@ def draw(ax: Axes, atlas: xr.Dataset, *, since: float | None = None, names: bool
     ax.set_ylabel("first token of the cluster")
 
 
-def counts(ax: Axes, atlas: xr.Dataset) -> None:
+def counts(ax: Axes, tree: xr.Dataset) -> None:
     """The number of clusters against log time: of one run, or of `metastability.quantiles`, with its outer band."""
-    if "count" not in atlas or "run" in atlas["count"].dims:
-        raise bad("atlas", "an ensemble", "one run, or metastability.quantiles(atlas)", "Say what is typical first.")
-    late = atlas["time"].values > 0
-    t, values = atlas["time"].values[late], atlas["count"].values[..., late]
+    if "count" not in tree or "run" in tree["count"].dims:
+        raise bad("tree", "an ensemble", "one run, or metastability.quantiles(trees)", "Say what is typical first.")
+    late = tree["time"].values > 0
+    t, values = tree["time"].values[late], tree["count"].values[..., late]
     if values.ndim == 1:
         ax.step(t, values, where="post")
     else:
@@ -73,11 +73,11 @@ def counts(ax: Axes, atlas: xr.Dataset) -> None:
     ax.set(xscale="log", yscale="log", xlabel="time", ylabel="clusters", xlim=(t[0], t[-1]))
 
 
-def staircase(ax: Axes, atlas: xr.Dataset) -> None:
+def staircase(ax: Axes, tree: xr.Dataset) -> None:
     """The scaled energy of one run against log time, and thin lines where clusters merged."""
-    tree = _one(atlas)
+    tree = _one(tree)
     if "energy" not in tree:
-        raise bad("atlas", "an atlas without energy", "one with it", "Make it with flock.atlas(..., energy=True).")
+        raise bad("tree", "one without energy", "one with it", "Make it with flock.merge_tree(..., energy=True).")
     late = tree["time"].values > 0
     for time in tree["merge_time"].values[tree["left"].values < 10]:
         ax.axvline(time, color="#d3d7dc", lw=0.5, zorder=0)
@@ -85,11 +85,11 @@ def staircase(ax: Axes, atlas: xr.Dataset) -> None:
     ax.set(xscale="log", xlabel="time", ylabel="scaled energy", ylim=(0, 1.05))
 
 
-def _one(atlas: xr.Dataset) -> xr.Dataset:
-    """A tree of one run; of a run of an ensemble, without the blanks."""
-    if not hasattr(atlas, "data_vars") or "merge_time" not in atlas:
-        raise bad("atlas", type(atlas).__name__, "what flock.atlas or metastability.tree made")
-    if "run" in atlas.dims:
-        raise bad("atlas", "an ensemble", "the atlas of one run", "Take one of its runs: atlas.isel(run=0).")
-    tree = atlas.isel(merge=np.flatnonzero(atlas["merged"].values >= 0))
-    return tree.isel(tree=np.flatnonzero(tree["root"].values >= 0))
+def _one(tree: xr.Dataset) -> xr.Dataset:
+    """The merge tree of one run; of a run of an ensemble, without the blanks."""
+    if not hasattr(tree, "data_vars") or "merge_time" not in tree:
+        raise bad("tree", type(tree).__name__, "what flock.merge_tree or metastability.tree made")
+    if "run" in tree.dims:
+        raise bad("tree", "an ensemble", "the merge tree of one run", "Take one of its runs: tree.isel(run=0).")
+    whole = tree.isel(merge=np.flatnonzero(tree["merged"].values >= 0))
+    return whole.isel(tree=np.flatnonzero(whole["root"].values >= 0))

@@ -11,23 +11,25 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from tokenflock.engine import torch_velocity
 from tokenflock.engine.contract import Outcome
 from tokenflock.engine.randomness import key_of, normals
-from tokenflock.engine.torch_terms import Terms, lay_out
+from tokenflock.engine.torch import velocity as torch_velocity
+from tokenflock.engine.torch.terms import TorchTerms, lay_out
 from tokenflock.errors import EngineError
+from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.schemes import GROW, INTEGRAL, PROPORTIONAL, SAFETY, SHRINK, TSIT5, Scheme
+from tokenflock.schemes import Scheme
+from tokenflock.stepping import Pace
 
 HELD = 2**28  # bytes: a recorded run smaller than this is held whole; of a larger one, a step at a time
 NAMES = {torch.float64: "float64", torch.float32: "float32"}
@@ -46,7 +48,7 @@ class Step(NamedTuple):
     middle: float
 
 
-class Plan(NamedTuple):
+class StepPlan(NamedTuple):
     """The steps of a run, and after how many of them each wanted time is reached."""
 
     steps: list[Step]
@@ -77,17 +79,17 @@ class Dynamics:
     courses: dict[str, Course] = field(default_factory=dict)
     seed: int = 0
 
-    def laid_out(self, weights: Weights, y: Tensor, t: float, middle: float) -> Terms:
+    def laid_out(self, weights: Weights, y: Tensor, t: float, middle: float) -> TorchTerms:
         """The model with these weights at time t."""
         now = {k: self.courses[k].at(w, t, middle) if k in self.courses else w for k, w in weights.items()}
-        return lay_out(self.model, NAMES[y.dtype], y.device, **now)
+        return lay_out(self.model, NAMES[y.dtype], y.device, now)
 
     @property
     def drifting(self) -> bool:
         """Whether weights change inside a step."""
         return any(course.linear for course in self.courses.values())
 
-    def rates(self, terms: Terms, y: Tensor, t: float, middle: float) -> Tensor:
+    def rates(self, terms: TorchTerms, y: Tensor, t: float, middle: float) -> Tensor:
         """y', with the velocity extended off the sphere as f(x / |x|)."""
         d, model = self.model.dim, self.model
         x = torch_velocity.retract(y[..., :d]) if model.space == "sphere" else y[..., :d]
@@ -148,7 +150,7 @@ class Dynamics:
         return torch.cat([x, radius[..., None]], dim=-1) if self.model.has_radius else x
 
 
-def combined(y: Tensor, stages: Sequence[Tensor], weights: Any) -> Tensor:
+def combined(y: Tensor, stages: Sequence[Tensor], weights: Array) -> Tensor:
     """y + sum_k w_k stage_k."""
     for w, k in zip(weights, stages, strict=False):
         if w:
@@ -168,52 +170,6 @@ def error_of_tokens(d: int, rtol: float, atol: float) -> Size:
     return size
 
 
-class Pace:
-    """Adaptive steps of Tsit5 with the controller of the reference engine; the step size outlives a stop."""
-
-    def __init__(self, size: Size, settle: Callable[[Tensor], Tensor] | None = None) -> None:
-        self.size, self.settle = size, settle or (lambda y: y)  # what is done to an accepted state
-        self.h, self.error = 0.0, 1.0
-
-    def march(self, velocity: Field, y: Tensor, begin: float, end: float) -> Iterator[tuple[float, float, Tensor]]:
-        """(t, h, y at t + h) of every accepted step from begin to end. `velocity` may not jump in between."""
-        t, slope = begin, velocity(y, begin)
-        self.h = self.h or self._first(velocity, y, slope, t, end)
-        while t < end:
-            left = end - t
-            h = left if self.h >= left else min(self.h, 0.5 * left)  # the end is hit, and not by a sliver of a step
-            if t + h <= t:
-                raise EngineError(f"{Outcome.SMALL.value} (Reached t = {abs(t):.6g}.)")
-            stages = [slope]
-            for a, c in zip(TSIT5.a[1:], TSIT5.c[1:], strict=True):
-                new = combined(y, stages, h * a)
-                stages.append(velocity(new, t + c * h))
-            assert TSIT5.error is not None
-            error = self.size(combined(torch.zeros_like(y), stages, h * TSIT5.error), y)
-            if not error <= 1.0:
-                if not math.isfinite(error) and h < 1e-12 * max(1.0, abs(t)):
-                    raise EngineError(f"{Outcome.NOT_FINITE.value} (Reached t = {abs(t):.6g}.)")
-                self.h = h * max(SHRINK, SAFETY * error ** (-1 / TSIT5.order) if math.isfinite(error) else 0.0)
-                continue
-            error = max(error, 1e-10)
-            factor = SAFETY * error ** (-PROPORTIONAL / TSIT5.order) * self.error ** (INTEGRAL / TSIT5.order)
-            grown = h * min(GROW, max(SHRINK, factor))
-            # A step cut short by a stop says nothing against the step that was wanted.
-            self.h, self.error = max(self.h, grown) if h < self.h else grown, error
-            new = self.settle(new)
-            yield t, h, new
-            t, y, slope = end if h == left else t + h, new, stages[-1]
-
-    def _first(self, velocity: Field, y: Tensor, slope: Tensor, t: float, end: float) -> float:
-        """From the size of the velocity and of its change (Hairer, Norsett & Wanner II.4)."""
-        left, speed = end - t, self.size(slope, y)
-        if not speed > 0:
-            return left
-        small = min(0.01 * self.size(y, y) / speed, left) if self.size(y, y) > 0 else 1e-6 * left
-        change = self.size((velocity(y + small * slope, t + small) - slope) / small, y)
-        return min(100 * small, (0.01 / max(speed, change)) ** (1 / TSIT5.order), left)
-
-
 def stops(dynamics: Dynamics, begin: float, times: Sequence[float]) -> list[float]:
     """Where a step has to end: wanted times, jumps and kinks of the weights, the switch of `mix`."""
     end, norm = times[-1], dynamics.model.norm
@@ -222,12 +178,12 @@ def stops(dynamics: Dynamics, begin: float, times: Sequence[float]) -> list[floa
     return sorted({begin, *times, *(b for b in breaks if begin < b < end)})
 
 
-def fixed_plan(dynamics: Dynamics, begin: float, times: Sequence[float], dt: float) -> Plan:
+def fixed_plan(dynamics: Dynamics, begin: float, times: Sequence[float], dt: float) -> StepPlan:
     """Equal steps of at most dt between stops; layers of exactly dt."""
     if dynamics.scheme is None:
         first, last = round(begin / dt), round(times[-1] / dt)
         steps = [Step(k * dt, dt, k, (k + 0.5) * dt) for k in range(first, last)]
-        return Plan(steps, [round(t / dt) - first for t in times])
+        return StepPlan(steps, [round(t / dt) - first for t in times])
     steps, reached = [], {begin: 0}
     where = stops(dynamics, begin, times)
     for a, b in pairwise(where):
@@ -235,31 +191,31 @@ def fixed_plan(dynamics: Dynamics, begin: float, times: Sequence[float], dt: flo
         h = (b - a) / count
         steps += [Step(a + k * h, h, len(steps) + k, 0.5 * (a + b)) for k in range(count)]
         reached[b] = len(steps)
-    return Plan(steps, [reached[t] for t in times])
+    return StepPlan(steps, [reached[t] for t in times])
 
 
 @torch.no_grad()
 def adaptive_plan(
     dynamics: Dynamics, weights: Weights, y: Tensor, begin: float, times: Sequence[float], rtol: float, atol: float
-) -> tuple[Plan, list[Tensor]]:
+) -> tuple[StepPlan, list[Tensor]]:
     """The steps that the error control accepts, and the states before, between and after them.
 
     One step size serves all runs of an ensemble: every token of every run meets the tolerance.
     """
-    pace = Pace(error_of_tokens(dynamics.model.dim, rtol, atol), dynamics.retract)
+    pace = Pace(error_of_tokens(dynamics.model.dim, rtol, atol), dynamics.retract, combined)
     steps: list[Step] = []
     reached, states = {begin: 0}, [y]
     where = stops(dynamics, begin, times)
     for a, b in pairwise(where):
         middle = 0.5 * (a + b)
-        for t, h, new in pace.march(dynamics.field(weights, y, middle), states[-1], a, b):
-            steps.append(Step(t, h, len(steps), middle))
-            states.append(new)
+        for step in pace.march(dynamics.field(weights, y, middle), states[-1], a, b):
+            steps.append(Step(step.t, step.h, len(steps), middle))
+            states.append(step.y)
         reached[b] = len(steps)
-    return Plan(steps, [reached[t] for t in times]), states
+    return StepPlan(steps, [reached[t] for t in times]), states
 
 
-def walk(dynamics: Dynamics, weights: Weights, y: Tensor, plan: Plan) -> Tensor:
+def walk(dynamics: Dynamics, weights: Weights, y: Tensor, plan: StepPlan) -> Tensor:
     """The states at the wanted times, (times, runs, n, m), through the steps of a plan.
 
     Autograd passes, and its gradient is that of the steps: exact to rounding, whatever the error of the steps. Unless

@@ -12,17 +12,21 @@ from __future__ import annotations
 import json
 import math
 import time as clock
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock.engine.choose import choose
-from tokenflock.engine.contract import Outcome, Task, sees_no_later
+from tokenflock.engine.contract import Outcome
+from tokenflock.engine.traits import traits
 from tokenflock.errors import EngineError, SpecError, bad
 from tokenflock.geometry import Array, retract, tangent
 from tokenflock.model import Model, feedforward, visible
-from tokenflock.schemes import GROW, SAFETY, SHRINK, TSIT5, hermite
-from tokenflock.simulation import check_start, versions
+from tokenflock.request import Request, check_start
+from tokenflock.schemes import hermite
+from tokenflock.simulation import versions
+from tokenflock.stepping import Pace
 from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, model_of, validate
 
 if TYPE_CHECKING:
@@ -66,7 +70,7 @@ def extend(run: xr.Dataset, more_tokens: Any) -> xr.Dataset:
 def _checked(run: xr.Dataset) -> Model:
     """The model of a run that can be extended."""
     model = model_of(validate(run))
-    if not sees_no_later(model):
+    if not traits(model).causal:
         raise bad("mask", model.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
     scheme = run.attrs["scheme"]
     reasons = (
@@ -99,8 +103,7 @@ class Path:
             given = f"a run with {len(times)} frames, time 0 among them"
             raise bad("run", given, f"at least {FEWEST}", "Repeat it with more: flock.again(run, times=...).")
         self.times, self.x = times, x
-        task = Task(model, float(times[-1]), TSIT5, None, rtol, atol, "float64", 0)
-        engine = choose("auto", model, "float64", x.shape[1], task)
+        engine = Request(model, float(times[-1]), scheme="tsit5", rtol=rtol, atol=atol).engine_for(x.shape[1])
         known = 0 if v is None else len(v)  # an extended run has them, but for a frame put before its first
         made = [engine.velocity(model, frame) for frame in x[: len(x) - known]]
         self.v = np.concatenate([*(frame[None] for frame in made), *([] if v is None else [v])])
@@ -116,10 +119,8 @@ class Path:
         return min(max(k - 1, 0), len(self.times) - NODES)
 
     def _through(self, nodes: Any, t: float) -> Array:
-        value, slope = hermite(self.times[nodes], t)
-        shape = self.x.shape[1:]
         # Off the sphere by no more than the error: to put them back would take longer than to see them.
-        return (value @ self.x[nodes].reshape(NODES, -1) + slope @ self.v[nodes].reshape(NODES, -1)).reshape(shape)
+        return hermite(t, self.times[nodes].tolist(), self.x[nodes], self.v[nodes])
 
     def _check(self, rtol: float, atol: float) -> None:
         """Refuse frames that are too far apart, and say how many it takes."""
@@ -157,56 +158,50 @@ class Path:
 
 
 class Follower:
-    """The new tokens, by explicit steps of order 5 that end at every frame, where the old path has its knots."""
+    """The new tokens, by steps of order 5 that end at every frame, where the old path has its knots."""
 
     def __init__(self, model: Model, path: Path, x: Array, rtol: float, atol: float) -> None:
         self._model, self._path, self._x, self._rtol, self._atol = model, path, x, rtol, atol
         self._rows = Rows(model, path.x.shape[1], len(x))
-        self.steps = self.rejected = self.evaluations = 0
-        self._h = 0.01
+        self._pace = Pace(self._size, self._settled, _combined)
+        self.steps = self.evaluations = 0
+
+    @property
+    def rejected(self) -> int:
+        """Steps tried and not taken."""
+        return self._pace.rejected
 
     def follow(self) -> tuple[Array, Array]:
         """The new tokens and their velocities at the frames of the path, (time, m, d) each."""
-        kept, t = [], 0.0
-        slope = self.velocity(t, self._x)
-        for end in self._path.times:
-            while t < end:
-                t, slope = self._step(t, float(end), slope)
-            kept.append((self._x, slope))
-        x, v = zip(*kept, strict=True)
-        return np.stack(x), np.stack(v)
+        x, slope = self._x, self.velocity(self._x, 0.0)
+        kept = [(x, slope)]
+        for begin, end in pairwise(self._path.times.tolist()):
+            for step in self._pace.march(self.velocity, x, begin, end, slope):
+                x, slope = step.y, step.slope
+                self.steps += 1
+                if self.steps > MOST_STEPS:
+                    words = f"{MOST_STEPS:,} explicit steps reached t = {step.t:.6g} only."
+                    raise EngineError(f"{words} Run all tokens: flock.simulate.")
+            kept.append((x, slope))
+        frames, velocities = zip(*kept, strict=True)
+        return np.stack(frames), np.stack(velocities)
 
-    def velocity(self, t: float, x: Array) -> Array:
+    def velocity(self, x: Array, t: float) -> Array:
         """Of the new tokens at x (m, d), among the old ones at time t."""
         self.evaluations += 1
-        return self._rows.velocity(self._path(t), x)
+        return self._rows.velocity(self._path(t), self._settled(x))
 
-    def _step(self, t: float, end: float, slope: Array) -> tuple[float, Array]:
-        h = min(self._h, end - t)
-        stages = [slope]
-        for k in range(1, len(TSIT5.b)):
-            there = self._x + h * np.tensordot(TSIT5.a[k, :k], np.stack(stages), 1)
-            there = retract(there) if self._model.space == "sphere" and k == len(TSIT5.b) - 1 else there
-            stages.append(self.velocity(min(t + TSIT5.c[k] * h, end), there))
-        assert TSIT5.error is not None
-        off = np.linalg.norm(h * np.tensordot(TSIT5.error, np.stack(stages), 1), axis=-1)
-        error = float((off / (self._atol + self._rtol * np.linalg.norm(self._x, axis=-1))).max())
-        factor = min(GROW, max(SHRINK, SAFETY * max(error, 1e-9) ** -0.2)) if math.isfinite(error) else SHRINK
-        whole = h < self._h
-        if not error <= 1.0:
-            self.rejected += 1
-            self._h = h * min(factor, SAFETY)
-            if self._h < 1e-14 * max(end, 1.0):
-                raise EngineError(f"{Outcome.SMALL.value} (Reached t = {t:.6g}.)")
-            return t, stages[0]
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise EngineError(
-                f"{MOST_STEPS:,} explicit steps reached t = {t:.6g} only. Run all tokens: flock.simulate."
-            )
-        self._x = there
-        self._h = max(self._h, h * factor) if whole else h * factor  # a step cut short says nothing against longer ones
-        return (end if h == end - t else t + h), stages[-1]
+    def _settled(self, x: Array) -> Array:
+        return retract(x) if self._model.space == "sphere" else x
+
+    def _size(self, e: Array, x: Array) -> float:
+        """The largest error of a token, in units of the tolerance."""
+        return float((np.linalg.norm(e, axis=-1) / (self._atol + self._rtol * np.linalg.norm(x, axis=-1))).max())
+
+
+def _combined(x: Array, stages: Sequence[Array], weights: Array) -> Array:
+    """x + sum_k w_k stage_k."""
+    return np.asarray(x + np.tensordot(weights[: len(stages)], np.stack(stages), 1), dtype=np.float64)
 
 
 class Rows:
@@ -242,7 +237,7 @@ class Rows:
         mass = a.sum(axis=-1, keepdims=True)
         extra = feedforward(model, new)
         if model.space == "euclidean":
-            return drive + (mass * new @ self._values).sum(axis=0) + extra
+            return np.asarray(drive + (mass * new @ self._values).sum(axis=0) + extra, dtype=np.float64)
         return tangent(new, drive + (mass * new @ self._less).sum(axis=0) + extra)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from tokenflock.arguments import real, scalar
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
 from tokenflock.model import Model
+from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, positive, tolerances
 from tokenflock.schemes import Rosenbrock, scheme_named
 
 try:
@@ -105,44 +106,34 @@ class Flow(nn.Module):
         *,
         scheme: str = "tsit5",
         dt: float | None = None,
-        rtol: float = 1e-6,
-        atol: float = 1e-9,
+        rtol: float = RTOL,
+        atol: float = ATOL,
         gradient: str = "checkpoint",
         adjoint_rtol: float | None = None,
         trainable: Sequence[str] | None = None,
         varying: Mapping[str, Schedule] | None = None,
-        seed: int = 0,
+        seed: int = SEED,
         dtype: torch.dtype = torch.float64,
     ) -> None:
         super().__init__()
         _check_model(model)
         if dtype not in DTYPES:
             raise unknown("dtype", dtype, [str(d) for d in DTYPES])
-        positive = ("a number > 0", lambda v: v > 0)
-        self.model, self.seed = model, int(seed)
-        self.scheme, self.dt = scheme, None if dt is None else scalar("dt", dt, *positive)
-        self.rtol, self.atol = scalar("rtol", rtol, *positive), scalar("atol", atol, *positive)
-        self.gradient = gradient
-        self.adjoint_rtol = self.rtol if adjoint_rtol is None else scalar("adjoint_rtol", adjoint_rtol, *positive)
-        self._check_way()
+        if scheme not in SCHEMES:
+            raise unknown("scheme", scheme, SCHEMES)
+        if gradient not in WAYS:
+            raise unknown("gradient", gradient, WAYS)
+        self.model, self.seed, self.scheme, self.gradient = model, int(seed), scheme, gradient
+        self.rtol, self.atol = tolerances(rtol, atol, DTYPES[dtype])
+        self.dt = fixed_step(model, scheme, dt, adaptive=scheme == "tsit5" and dt is None)
+        self.adjoint_rtol = self.rtol if adjoint_rtol is None else positive("adjoint_rtol", adjoint_rtol)
+        if gradient == "adjoint" and self.dt is not None:
+            advice = "It is for adaptive steps (scheme='tsit5' without dt); fixed ones have gradient='checkpoint'."
+            raise clash("gradient='adjoint'", f"dt={self.dt:g}", advice)
         self.varying = nn.ModuleDict(_checked_schedules(model, dict(varying or {})))
         for name, value in _parameters(model, trainable, set(self.varying)).items():
             self.register_parameter(name, nn.Parameter(torch.as_tensor(value.copy(), dtype=dtype)))
         self.varying.to(dtype)
-
-    def _check_way(self) -> None:
-        """What the scheme and the way back ask for."""
-        if self.scheme not in SCHEMES:
-            raise unknown("scheme", self.scheme, SCHEMES)
-        if self.gradient not in WAYS:
-            raise unknown("gradient", self.gradient, WAYS)
-        if self.dt is None and self.scheme != "tsit5":
-            raise bad("dt", None, f"a step size > 0 for scheme={self.scheme!r}", "Give dt, for example dt=0.1.")
-        if self.model.noise and self.scheme not in ("euler", "heun"):
-            raise clash("noise", f"scheme={self.scheme!r}", "Noise needs scheme='euler' or 'heun' with dt.")
-        if self.gradient == "adjoint" and self.dt is not None:
-            advice = "It is for adaptive steps (scheme='tsit5' without dt); fixed ones have gradient='checkpoint'."
-            raise clash("gradient='adjoint'", f"dt={self.dt:g}", advice)
 
     @property
     def weights(self) -> Weights:
@@ -190,7 +181,9 @@ class Flow(nn.Module):
             return walk(dynamics, weights, y, fixed_plan(dynamics, begin, wanted, self.dt))
         if self.gradient == "adjoint":
             tolerance = (self.rtol, self.atol, self.adjoint_rtol)
-            return Adjoint.apply(y, dynamics, begin, wanted, tolerance, tuple(weights), *weights.values())
+            given = (y, dynamics, begin, wanted, tolerance, tuple(weights))
+            frames: Tensor = Adjoint.apply(*given, *weights.values())  # type: ignore[no-untyped-call]
+            return frames
         plan, states = adaptive_plan(dynamics, weights, y, begin, wanted, self.rtol, self.atol)
         recording = torch.is_grad_enabled() and any(t.requires_grad for t in (y, *weights.values()))
         return walk(dynamics, weights, y, plan) if recording else torch.stack([states[k] for k in plan.marks])
@@ -200,9 +193,9 @@ class Flow(nn.Module):
         begin = scalar("t_start", t_start, "a time >= 0", lambda t: t >= 0)
         if (t_end is None) == (times is None):
             raise SpecError("give t_end or times, one of them: flow(start, 5.0) or flow(start, times=[1.0, 5.0]).")
-        wanted = np.atleast_1d(real("t_end" if times is None else "times", t_end if times is None else times, "times"))
-        if wanted.ndim != 1 or wanted.size == 0 or (np.diff(wanted) <= 0).any() or wanted[0] < begin:
-            raise bad("times", np.shape(wanted), f"one axis of strictly increasing times from t_start = {begin:g} on")
+        wanted = np.array([scalar("t_end", t_end, "a finite time")]) if times is None else increasing_times(times)
+        if wanted[0] < begin:
+            raise bad("times", f"{wanted[0]:g} .. {wanted[-1]:g}", f"times from t_start = {begin:g} on")
         if self.scheme == "layers":
             assert self.dt is not None
             off = np.abs(np.append(wanted, begin) / self.dt - np.round(np.append(wanted, begin) / self.dt)).max()
@@ -210,7 +203,7 @@ class Flow(nn.Module):
                 raise bad("times", wanted.tolist(), f"multiples of dt = {self.dt:g}", "Layers have no time between.")
         return begin, [float(t) for t in wanted]
 
-    def _state(self, start: Tensor, radius: Tensor | None) -> Tensor:
+    def _state(self, start: object, radius: Tensor | None) -> Tensor:
         """The first state (runs, n, m)."""
         model = self.model
         if not isinstance(start, Tensor):
@@ -279,7 +272,7 @@ def gradient(
     flow = Flow(model, trainable=trainable, **options)
     x = torch.as_tensor(real("start", start, "finite numbers")).to(options.get("dtype", torch.float64))
     x.requires_grad_("start" in asked)
-    found = loss(flow(x, t_end, times=times))
+    found: object = loss(flow(x, t_end, times=times))
     if not isinstance(found, Tensor) or found.numel() != 1:
         given = type(found).__name__ if not isinstance(found, Tensor) else f"a tensor of shape {tuple(found.shape)}"
         raise bad("loss", given, "a function that returns one number as a tensor", "For example lambda x: x.sum().")
@@ -288,14 +281,13 @@ def gradient(
         return float(found.detach()), {}
     if not found.requires_grad:
         raise bad("loss", "a function that does not depend on the tokens", "torch operations on its argument")
-    slopes = torch.autograd.grad(found, list(wanted.values()), allow_unused=True)
-    zero = lambda name: np.zeros(wanted[name].shape)  # noqa: E731
-    return float(found.detach()), {k: zero(k) if g is None else g.numpy() for k, g in zip(wanted, slopes, strict=True)}
+    slopes: tuple[Tensor | None, ...] = torch.autograd.grad(found, list(wanted.values()), allow_unused=True)
+    pairs = zip(wanted.items(), slopes, strict=True)
+    return float(found.detach()), {k: np.zeros(w.shape) if g is None else np.asarray(g) for (k, w), g in pairs}
 
 
 def _check_model(model: Any) -> None:
-    if not isinstance(model, Model):
-        raise bad("model", model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
+    check_model(model)
     if math.isinf(model.beta):
         advice = "Hardmax jumps from one leader to the next: it has no derivative. Take a large finite beta."
         raise bad("beta", model.beta, "a finite number where gradients are wanted", advice)

@@ -13,12 +13,14 @@ Array = NDArray[np.floating]
 
 def tangent(x: Array, w: Array) -> Array:
     """P_x w = w - <x, w> x: the part of w that keeps a unit vector x on the sphere."""
-    return w - np.sum(x * w, axis=-1, keepdims=True) * x
+    inside: Array = w - np.sum(x * w, axis=-1, keepdims=True) * x
+    return inside
 
 
 def retract(x: Array) -> Array:
     """Back to the sphere: x / |x|."""
-    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+    unit: Array = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return unit
 
 
 def distance(x: Array, y: Array) -> Array:
@@ -26,9 +28,8 @@ def distance(x: Array, y: Array) -> Array:
 
     arccos<x, y> loses half of the digits near 0 and pi; 2 atan2(|x - y|, |x + y|) loses none.
     """
-    near = np.linalg.norm(x - y, axis=-1)
-    far = np.linalg.norm(x + y, axis=-1)
-    return 2.0 * np.arctan2(near, far)
+    angles: Array = 2.0 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))
+    return angles
 
 
 def angle(x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The atlas of a run: which clusters merge, when and into whom, from the start to the final state.
+"""The merge tree of a run: which clusters merge, when and into whom, from the start to the final state.
 
 One pass of implicit steps looks at the tokens `per_decade` times a decade and keeps their clusters, never the tokens. A
 second pass, the same steps once more, looks where clusters were lost, and finds when to the `precision`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,13 @@ from tokenflock import ending
 from tokenflock.analysis import clusters, metastability, positive
 from tokenflock.analysis.energy import scaled_energy
 from tokenflock.arguments import whole
-from tokenflock.engine.choose import choose
-from tokenflock.engine.contract import Outcome, Task, no_implicit
-from tokenflock.errors import EngineError, SpecError, bad
+from tokenflock.engine.contract import Engine, Outcome, Stepper, Task
+from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.runner import Progress, side_by_side
-from tokenflock.schemes import RODAS
-from tokenflock.simulation import check_start, versions
+from tokenflock.request import ATOL, DTYPE, RTOL, Request, check_implicit, check_model
+from tokenflock.runner import Progress, Telling, side_by_side
+from tokenflock.simulation import versions
 from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, describe
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ PRECISION = 1e-3
 PATIENCE = 2_000  # evaluations between two looks at the keyboard
 
 
-def atlas(
+def merge_tree(
     model: Model,
     start: Any,
     *,
@@ -46,9 +45,9 @@ def atlas(
     per_decade: int = PER_DECADE,
     precision: float | None = None,
     energy: bool = True,
-    rtol: float = 1e-6,
-    atol: float = 1e-9,
-    progress: bool | Callable[[float], None] | None = None,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+    progress: Telling = None,
 ) -> xr.Dataset:
     """The tree of merges to the final state of a run from `start` (n, dim), or of every run of (runs, n, dim).
 
@@ -65,27 +64,25 @@ def atlas(
     they are then half way between two looks.
     radius: tokens in a chain of steps this long are one cluster; 0.05, less from beta = 64 on: 0.4 / sqrt(beta).
     """
-    if not isinstance(model, Model):
-        raise bad("model", model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
-    x = check_start(model, start)
-    if why := no_implicit(model, "float64"):
-        raise SpecError(f"an atlas cannot be made with {why}. It needs implicit steps.")
+    check_model(model)
+    check_implicit("flock.merge_tree", model, DTYPE, "It needs implicit steps.")
+    request = Request(model, ending.LAST, scheme="rosenbrock", rtol=rtol, atol=atol, engine="cpu")
+    job = request.starting(start)
     if energy and model.beta < 0:
         raise bad("energy", energy, "False where beta < 0", "The energy of paper D is for beta >= 0.")
     reach = default_radius(model) if radius is None else positive("radius", radius)
-    task = Task(model, ending.LAST, RODAS, None, positive("rtol", rtol), positive("atol", atol), "float64", 0)
     looks = whole("per_decade", per_decade, 2)
     fine = None if precision is None else positive("precision", precision)
-    fine = PRECISION if fine is None and x.ndim == 2 else fine
-    survey = Survey(task, reach, looks, fine, energy)
-    runs = x if x.ndim == 3 else x[None]
-    found = _all(survey, runs, Progress(progress, 1.0))
+    one = job.start.ndim == 2
+    fine = PRECISION if fine is None and one else fine
+    survey = Survey(job.engine, request.task, reach, looks, fine, energy)
+    found = _all(survey, job.start[None] if one else job.start, Progress(progress, 1.0))
     text, variables = describe(model)
-    attrs = {"model": text, "radius": reach, "rtol": task.rtol, "atol": task.atol, "per_decade": looks}
+    attrs = {"model": text, "radius": reach, "rtol": request.task.rtol, "atol": request.task.atol, "per_decade": looks}
     attrs |= {"precision": math.nan if fine is None else fine, "versions": json.dumps(versions())}
-    one = x.ndim == 2
     data = found[0] if one else _stacked(found)
-    return data.assign({"start": ((() if one else (RUN,)) + (TOKEN, AXIS), x), **variables}).assign_attrs(attrs)
+    start_of_runs = ((TOKEN, AXIS) if one else (RUN, TOKEN, AXIS), job.start)
+    return data.assign({"start": start_of_runs, **variables}).assign_attrs(attrs)
 
 
 def default_radius(model: Model) -> float:
@@ -97,6 +94,7 @@ def default_radius(model: Model) -> float:
 class Survey:
     """How a run is looked at."""
 
+    engine: Engine
     task: Task
     radius: float
     per_decade: int
@@ -105,7 +103,7 @@ class Survey:
     stop: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(1, dtype=np.uint8))  # set to end every run
 
     def __call__(self, x: Array) -> xr.Dataset:
-        """The atlas of one run."""
+        """The merge tree of one run."""
         times, labels, energies = self._look(x)
         tree = metastability.tree(times, labels)
         if self.precision is not None:
@@ -134,13 +132,13 @@ class Survey:
         kept = min(max(rest + size, 2 * size), len(labels))
         return times[:kept], np.stack(labels[:kept]), np.array(energies[:kept])
 
-    def _begin(self, x: Array) -> Any:
-        return choose("cpu", self.task.model, "float64").begin(self.task, x, stop=self.stop)
+    def _begin(self, x: Array) -> Stepper:
+        return self.engine.begin(self.task, x, stop=self.stop)
 
     def _label(self, x: Array) -> NDArray[np.int32]:
         return clusters.label(x, self.radius).astype(np.int32)
 
-    def _frames(self, run: Any, x: Array, times: Array) -> Iterator[Array]:
+    def _frames(self, run: Stepper, x: Array, times: Array) -> Iterator[Array]:
         """The tokens at the times, a few frames at a time."""
         most, last = ending.budget(len(x)), x
         for begin in range(0, len(times), self.per_decade):

@@ -22,6 +22,7 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -82,12 +83,12 @@ class Model:
         """ALiBi slopes, (H,)."""
         return np.broadcast_to(np.asarray(self.bias.slope if self.bias else 0.0, dtype=float), (self.n_heads,))
 
-    @property
+    @cached_property
     def norm(self) -> LayerNorm:
         """The layer norm with its numbers."""
         return self.layer_norm if isinstance(self.layer_norm, LayerNorm) else LayerNorm(self.layer_norm)
 
-    @property
+    @cached_property
     def has_radius(self) -> bool:
         """Whether every token carries a magnitude r_j beside its direction."""
         return self.space == "sphere" and self.norm.has_radius
@@ -132,34 +133,34 @@ def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(n, int), i + 1
 
 
-class Flow(NamedTuple):
+class Rescaling(NamedTuple):
     """What turns z into x in rescaled space, exp(tV) or R^k, as exp(log) matrix: no overflow at any time."""
 
     matrix: Array
     log: float
 
 
-def flow_at(model: Model, t: float) -> Flow:
+def flow_at(model: Model, t: float) -> Rescaling:
     """exp(tV) (E8), with the largest real part sigma of an eigenvalue taken out; the identity in other spaces."""
     if model.space != "rescaled":
-        return Flow(np.eye(model.dim), 0.0)
+        return Rescaling(np.eye(model.dim), 0.0)
     from scipy.linalg import expm
 
     total = model.values.sum(axis=0)
     sigma = float(np.linalg.eigvals(total).real.max())
-    return Flow(expm(t * (total - sigma * np.eye(model.dim))), sigma * t)
+    return Rescaling(expm(t * (total - sigma * np.eye(model.dim))), sigma * t)
 
 
-def flow_at_layer(model: Model, k: int, dt: float) -> Flow:
+def flow_at_layer(model: Model, k: int, dt: float) -> Rescaling:
     """R^k with R = I + dt V (E13), with the spectral radius taken out; the identity in other spaces."""
     if model.space != "rescaled":
-        return Flow(np.eye(model.dim), 0.0)
+        return Rescaling(np.eye(model.dim), 0.0)
     step = np.eye(model.dim) + dt * model.values.sum(axis=0)
     rho = float(np.abs(np.linalg.eigvals(step)).max())
-    return Flow(np.linalg.matrix_power(step / rho, k), k * math.log(rho))
+    return Rescaling(np.linalg.matrix_power(step / rho, k), k * math.log(rho))
 
 
-def queries(model: Model, x: Array, flow: Flow) -> Array:
+def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) u_hi with s_hij = <u_hi, x_j>, (H, n, d): B_h' x_i times beta. beta = inf counts as 1 here.
 
     In rescaled space the two factors exp(log) and the length of a token enter as logarithms, and the largest logit is
@@ -167,13 +168,15 @@ def queries(model: Model, x: Array, flow: Flow) -> Array:
     """
     beta = 1.0 if math.isinf(model.beta) else model.beta
     if model.space != "rescaled":
-        return x @ (beta * model.form)
+        u: Array = x @ (beta * model.form)
+        return u
     ahead = x @ flow.matrix.T
     size = np.abs(ahead).max(axis=-1, keepdims=True)
     size[size == 0] = 1.0
     u = (ahead / size) @ (beta * (model.form @ flow.matrix))
     reach = float(np.abs(u).max(axis=(0, 1)) @ np.abs(x).max(axis=0))  # of <u_i, x_j>, less the two factors
-    return u * np.exp(np.minimum(2 * flow.log + np.log(size), LARGEST_EXPONENT - math.log(max(reach, 1.0))))
+    u *= np.exp(np.minimum(2 * flow.log + np.log(size), LARGEST_EXPONENT - math.log(max(reach, 1.0))))
+    return u
 
 
 def sees(mask: str | Window, n: int) -> np.ndarray:
@@ -182,7 +185,7 @@ def sees(mask: str | Window, n: int) -> np.ndarray:
     return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
 
 
-def logits(model: Model, x: Array, flow: Flow) -> Array:
+def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
     i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
@@ -191,7 +194,7 @@ def logits(model: Model, x: Array, flow: Flow) -> Array:
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
 
-def drops(model: Model, x: Array, flow: Flow) -> tuple[Array, Array]:
+def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     """(E8) s_hij - s_him <= 0 and s_him (H, n, 1), m the leader of row i: its largest logit.
 
     Differences of tokens are taken first: at t = 20 the logits reach e^40, and their own rounding would pick the
@@ -210,7 +213,7 @@ def drops(model: Model, x: Array, flow: Flow) -> tuple[Array, Array]:
     return s, top
 
 
-def attention(model: Model, x: Array, t: float = 0.0, flow: Flow | None = None) -> Array:
+def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
     flow = flow_at(model, t) if flow is None else flow
     hard = math.isinf(model.beta)
@@ -225,14 +228,17 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Flow | None = None) 
     if model.frozen is not None:
         weight[len(x) :] = model.frozen.weights
     if model.normaliser == "softmax":
-        a = weight * (less >= -TIE * (1 + np.abs(top)) if hard else np.exp(less))
-        return a / a.sum(axis=-1, keepdims=True)
-    shift = model.beta if model.normaliser == "scaled-count" else 0.0
-    count = (weight * np.isfinite(less)).sum(axis=-1, keepdims=True)
-    return weight * np.exp(less + (top - shift)) / count
+        a: Array = weight * (less >= -TIE * (1 + np.abs(top)) if hard else np.exp(less))
+        count = a.sum(axis=-1, keepdims=True)
+    else:
+        shift = model.beta if model.normaliser == "scaled-count" else 0.0
+        a = weight * np.exp(less + (top - shift))
+        count = (weight * np.isfinite(less)).sum(axis=-1, keepdims=True)
+    a /= count
+    return a
 
 
-def pulls(model: Model, x: Array, flow: Flow) -> tuple[Array, Array]:
+def pulls(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     """(E4) p_hi (H, n, d) and m_hi (H, n, 1).
 
     Summed from differences: the pull of a token on itself is exactly 0 and a pull of 1e-30 keeps its digits.
@@ -250,10 +256,11 @@ def feedforward(model: Model, x: Array) -> Array:
         return np.zeros_like(x)
     u = x @ ff.a.T + ff.b
     sigma = {"relu": np.maximum(u, 0), "tanh": np.tanh(u), "linear": u}[ff.activation]
-    return sigma @ ff.w.T
+    out: Array = sigma @ ff.w.T
+    return out
 
 
-def drive(model: Model, x: Array, flow: Flow) -> tuple[Array, Array]:
+def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d).
 
     P_x(V x) = P_x((V - c I) x) for every c: c = V_11 makes it exactly 0 for V = c I, so a lone token does not drift.
@@ -289,13 +296,14 @@ def rates(
     r = np.full(len(x), model.norm.radius) if radius is None else radius
     norm = model.norm
     size, growth = _length(d), np.sum(x * d, axis=-1)
-    s, r_rate = {
+    scales: dict[str, Callable[[], tuple[float | Array, Array]]] = {
         "post": lambda: (1.0, still),
         "pre": lambda: (r, growth),
         "peri": lambda: (r * size, growth / size),
         "ngpt": lambda: (size / (norm.alpha * (1 + t) ** -norm.decay), still),
         "sqrt": lambda: (math.sqrt(t + 1), still),
-    }[kind or kind_at(norm, t)]()
+    }
+    s, r_rate = scales[kind or kind_at(norm, t)]()
     return along / np.reshape(s, (-1, 1)), r_rate
 
 

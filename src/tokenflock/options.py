@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tokenflock.arguments import numbers, whole
 from tokenflock.errors import bad, unknown
 from tokenflock.geometry import Array
 
@@ -44,9 +45,8 @@ class Window:
     causal: bool = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.width, bool) or not isinstance(self.width, int | np.integer) or self.width < 1:
-            raise bad("Window.width", self.width, "an integer >= 1", "width=1 sees only the token itself.")
-        object.__setattr__(self, "width", int(self.width))
+        advice = "width=1 sees only the token itself."
+        object.__setattr__(self, "width", whole("Window.width", self.width, 1, advice))
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,7 @@ class Alibi:
     slope: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
-        try:
-            slopes = np.atleast_1d(np.asarray(self.slope, dtype=np.float64))
-        except (TypeError, ValueError):
-            slopes = np.array([np.nan])
+        slopes = np.atleast_1d(numbers(self.slope))
         if slopes.ndim != 1 or not np.isfinite(slopes).all():
             raise bad("Alibi.slope", self.slope, "a finite number, or one for each head")
         value = tuple(slopes.tolist()) if isinstance(self.slope, Sequence | np.ndarray) else float(slopes[0])

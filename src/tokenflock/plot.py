@@ -6,7 +6,7 @@ with plot.style(): around the making AND the saving of a figure; `save` does the
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +18,15 @@ from numpy.typing import ArrayLike
 from tokenflock.errors import bad, unknown
 from tokenflock.geometry import Array, angle
 
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+if TYPE_CHECKING:  # as plot.Axes and plot.Figure also the types of everything that draws
+    from matplotlib.artist import Artist as Artist
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+
+    #: an entry of a legend: an Artist, or what a Line2D is made with
+    Entry = dict[str, Any] | Artist
+    #: a figure, what draws frame k on it, and the number of frames
+    Movie = tuple[Figure, Callable[[int], None], int]
 
 #: Okabe and Ito's colours, told apart by colour-blind readers and in print.
 COLOURS = {
@@ -39,7 +44,7 @@ STRONG, ORDINARY = COLOURS["red"], COLOURS["black"]
 INDEX_COLOURS = "viridis"  # even steps of lightness, safe for colour-blind readers
 COLUMN, PAGE = 3.5, 7.2  # inches: one and two columns of a journal
 FORMATS = ("pdf", "svg", "png")
-DPI = 200
+DPI, MOVIE_DPI = 200, 150  # dots an inch
 
 _SETTINGS: dict[str, Any] = {
     "font.family": "sans-serif",
@@ -77,6 +82,33 @@ def style(**settings: Any) -> Iterator[None]:
     look: Any = {**_SETTINGS, "axes.prop_cycle": cycler(color=[COLOURS[name] for name in order]), **settings}
     with mpl.rc_context(look):
         yield
+
+
+def page(height: float, width: float = PAGE, **options: Any) -> Figure:
+    """An empty Figure of this size, in inches; options: those of matplotlib's Figure."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), **{"dpi": DPI, **options})
+
+
+def captioned(figure: Figure, words: str) -> Figure:
+    """The figure with its caption, which every figure of a paper and of a claim carries."""
+    figure.caption = words  # type: ignore[attr-defined]
+    return figure
+
+
+def square(figure: Figure, left: float, bottom: float, width: float) -> Axes:
+    """Axes as high as they are wide, with their left lower corner and their width as parts of the figure's."""
+    across, up = figure.get_size_inches()
+    return figure.add_axes((left, bottom, width, width * across / up))
+
+
+def key(figure: Figure, where: tuple[float, float], entries: Iterable[Entry], **look: Any) -> None:
+    """One legend for the whole figure, around a point of it."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **entry) if isinstance(entry, dict) else entry for entry in entries]
+    figure.legend(handles=handles, loc="center", bbox_to_anchor=where, **look)
 
 
 def save(figure: Figure, folder: str | Path, stem: str, formats: Sequence[str] = FORMATS) -> list[Path]:
@@ -142,18 +174,21 @@ def center_marker(strong: bool, size: float) -> dict[str, Any]:
 
 def center_legend(figure: Figure, where: tuple[float, float], columns: int = 3) -> None:
     """What the discs mean, in one line around the point `where` of the figure."""
-    from matplotlib.lines import Line2D
+    rows = (
+        ("token", 2.6, shades(3)[1], "none"),
+        ("Rényi center", 5.2, ORDINARY, ORDINARY),
+        ("strong Rényi center", 5.2, STRONG, ORDINARY),
+    )
+    look = {"marker": "o", "ls": "", "mew": 0.7}
+    discs = [{"label": word, "ms": size, "mfc": face, "mec": rim, **look} for word, size, face, rim in rows]
+    key(figure, where, discs, ncols=columns, handletextpad=0.2)
 
-    def disc(label: str, size: float, face: Any, rim: str) -> Line2D:
-        look: Any = {"markersize": size, "markerfacecolor": face, "markeredgecolor": rim, "markeredgewidth": 0.7}
-        return Line2D([], [], marker="o", ls="", label=label, **look)
 
-    handles = [
-        disc("token", 2.6, shades(3)[1], "none"),
-        disc("Rényi center", 5.2, ORDINARY, ORDINARY),
-        disc("strong Rényi center", 5.2, STRONG, ORDINARY),
-    ]
-    figure.legend(handles=handles, loc="center", bbox_to_anchor=where, ncols=columns, handletextpad=0.2)
+def root_time(ax: Axes, ticks: Iterable[float]) -> None:
+    """Time on the scale of its square root, with these numbers: most happens early."""
+    ax.set_xscale("function", functions=(np.sqrt, np.square))
+    ax.set_xticks(list(ticks), [f"{t:g}" for t in ticks])
+    ax.set_xlabel("time $t$ (square-root scale)")
 
 
 def index_bar(ax: Axes, n_tokens: int) -> None:
@@ -297,7 +332,7 @@ def shades(of: int | Array) -> Array:
 
     values = np.arange(of) if isinstance(of, int) else of
     span = np.ptp(values) or 1
-    return colormaps[INDEX_COLOURS]((values - values.min()) / span)
+    return np.asarray(colormaps[INDEX_COLOURS]((values - values.min()) / span))
 
 
 def pale(colour: Any) -> Any:

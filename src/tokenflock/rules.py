@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock.arguments import whole
 from tokenflock.errors import bad, clash, unknown
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 
@@ -22,7 +23,7 @@ OFF_SPHERE = 1e-6
 
 def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
-    _dim(model)
+    _set(model, "dim", whole("dim", model.dim, 1))
     _numbers(model)
     _names(model)
     _matrices(model)
@@ -32,12 +33,6 @@ def check(model: Model) -> None:
 
 def _set(model: Model, name: str, value: Any) -> None:
     object.__setattr__(model, name, value)  # the dataclass is frozen: this is the one place that may write
-
-
-def _dim(model: Model) -> None:
-    if isinstance(model.dim, bool) or not isinstance(model.dim, int | np.integer) or model.dim < 1:
-        raise bad("dim", model.dim, "an integer >= 1")
-    _set(model, "dim", int(model.dim))
 
 
 def _numbers(model: Model) -> None:

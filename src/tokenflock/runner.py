@@ -6,22 +6,22 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.engine.contract import Batch, Engine, Outcome, Stepper, Task
+from tokenflock.engine.contract import Engine, Ensemble, EnsembleEngine, Outcome, Stepper, Task, n_pairs
 from tokenflock.engine.machine import threads
 from tokenflock.errors import WHOLE_RUNS
 from tokenflock.geometry import Array
+from tokenflock.model import Model
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
 WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
-LAUNCH_S = 1e-3  # about what an evaluation of a batch takes, however small: a device is given many small commands
 HANDOVER_S = 1e-4  # how long one thread of Python keeps the others waiting while runs go side by side
 CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
 TELL_S = 0.1  # progress is told at most ten times a second
@@ -29,6 +29,8 @@ BAR_AFTER_S = 2.0
 LONG = 1e4  # progress is told in log time from this t_end on
 
 T = TypeVar("T")
+Reducer = Callable[[Array], Any]
+Telling = bool | Callable[[float], None] | None  # True: a bar, None: a bar on a terminal, or a function of the fraction
 
 
 @dataclass
@@ -44,6 +46,20 @@ class Record:
     evaluations: int = 0
     outcome: Outcome = Outcome.INTERRUPTED
     switched: float = math.nan  # when the scheme became implicit
+
+
+class Finished(NamedTuple):
+    """What all runs of a call left behind."""
+
+    task: Task
+    times: Array
+    records: list[Record]
+    frames: Array | None  # (runs, times, n, m), if positions are kept
+
+
+def patience(engine: Engine, model: Model, n_tokens: int, seconds: float, runs: int = 1) -> int:
+    """How many evaluations of the velocity of so many runs fit into about so many seconds."""
+    return max(1, int(seconds / engine.evaluation_s(model, n_tokens, runs)))
 
 
 class QuickTurns:
@@ -118,17 +134,18 @@ class Runner:
         engine: Engine,
         task: Task,
         times: Array,
-        reducers: dict[str, Callable[[Array], Any]],
+        reducers: Mapping[str, Reducer],
         positions: bool,
-        progress: bool | Callable[[float], None] | None,
+        progress: Telling,
+        most_steps: float = math.inf,  # a run that takes more is given up
     ) -> None:
-        self.engine, self.task, self.times = engine, task, times
+        self.engine, self.task, self.times, self.most_steps = engine, task, times, most_steps
         self.reducers, self.positions = reducers, positions
         self.progress = Progress(progress, task.t_end)
         self.stop = np.zeros(1, dtype=np.uint8)
 
-    def run(self, starts: Array) -> tuple[list[Record], Array | None]:
-        """All runs (runs, n, d), in order, and their frames (runs, times, n, m) if positions are kept."""
+    def run(self, starts: Array) -> Finished:
+        """All runs from starts (runs, n, d), in order."""
         runs, n, d = starts.shape
         columns = d + self.task.model.has_radius
         space = None
@@ -139,9 +156,9 @@ class Runner:
         cores = threads()
         # Runs go side by side, one a core; if there are fewer than cores, one after the other over all cores.
         beside = cores if runs >= cores else 1
-        wide = beside == 1 and cores > 1 and self._pairs(n) >= WIDE_FROM
+        wide = beside == 1 and cores > 1 and n_pairs(self.task.model, n) >= WIDE_FROM
         try:
-            if hasattr(self.engine, "begin_all"):
+            if isinstance(self.engine, EnsembleEngine):
                 self._together(self.engine, records, starts, space)
             elif beside == 1:
                 for r in range(runs):
@@ -156,12 +173,9 @@ class Runner:
                 self._fill_missing(record)
         finally:
             self.progress.end()
-        self._complete(records)
-        return records, space
-
-    def _pairs(self, n: int) -> float:
-        half = 0.5 if self.task.model.mask == "causal" else 1.0
-        return half * n * n * self.task.model.n_heads
+        if self.reducers:
+            self._complete(records)
+        return Finished(self.task, self.times, records, space)
 
     def _one(self, record: Record, start: Array, r: int, wide: bool) -> None:
         """Advance one run to its end, filling its record as it goes: an interruption leaves what is there."""
@@ -169,10 +183,8 @@ class Runner:
             self._fill_missing(record)
             return
         stepper = self.engine.begin(self.task, start, run=r, wide=wide, stop=self.stop)
-        evaluation_s = self.engine.pair_s * (self._pairs(len(start)) + 100) * (1 + self.task.model.dim / 8)
-        patience = max(1, int(PATIENCE_S / evaluation_s))
         try:
-            self._advance(record, stepper, start, patience, r)
+            self._advance(record, stepper, start, patience(self.engine, self.task.model, len(start), PATIENCE_S), r)
         except KeyboardInterrupt:
             self.stop[0] = 1  # at once, for the runs beside this one
             record.outcome = Outcome.INTERRUPTED
@@ -180,12 +192,13 @@ class Runner:
         finally:
             record.t, record.steps = stepper.t, stepper.steps
             record.rejected, record.evaluations = stepper.rejected, stepper.evaluations
-            record.switched = getattr(stepper, "switched", math.nan)
-            self._fill_missing(record)
+            record.switched = stepper.switched
+            if record.filled < len(self.times):
+                self._fill_missing(record)
             if not self.stop[0]:
                 self.progress.finish(r)
 
-    def _advance(self, record: Record, stepper: Stepper, start: Array, patience: int, r: int) -> None:
+    def _advance(self, record: Record, stepper: Stepper, start: Array, evaluations: int, r: int) -> None:
         total, columns = len(self.times), start.shape[1] + self.task.model.has_radius
         frame_bytes = len(start) * columns * np.dtype(self.task.dtype).itemsize
         chunk = total if self.positions else max(1, min(total, CHUNK_BYTES // frame_bytes))
@@ -196,9 +209,10 @@ class Runner:
             frames = record.frames[first : first + size] if record.frames is not None else buffer
             assert frames is not None
             got = 0
-            while got < size and stepper.outcome is None:
-                new = stepper.advance(self.times[first + got : first + size], frames[got:size], patience)
-                self._reduce(record, frames[got : got + new], first + got)
+            while got < size and stepper.outcome is None and stepper.steps <= self.most_steps:
+                new = stepper.advance(self.times[first + got : first + size], frames[got:size], evaluations)
+                if self.reducers:
+                    self._reduce(record, frames[got : got + new], first + got)
                 got += new
                 record.filled = first + got
                 self.progress.show(r, stepper.t)
@@ -209,7 +223,7 @@ class Runner:
                 self._repeat(record, frames[size - 1 : size])
         record.outcome = Outcome.COLLAPSED if stepper.outcome is Outcome.COLLAPSED else Outcome.DONE
 
-    def _together(self, engine: Any, records: list[Record], starts: Array, space: Array | None) -> None:
+    def _together(self, engine: EnsembleEngine, records: list[Record], starts: Array, space: Array | None) -> None:
         """All runs at once, on an engine that takes ensembles, in parts that fit into its memory."""
         for first, last in engine.parts(self.task, *starts.shape[:2]):
             if self.stop[0]:
@@ -233,22 +247,21 @@ class Runner:
                     if not self.stop[0]:
                         self.progress.finish(first + r)
 
-    def _follow(self, batch: Batch, records: list[Record], starts: Array, space: Array | None, first: int) -> None:
+    def _follow(self, batch: Ensemble, records: list[Record], starts: Array, space: Array | None, first: int) -> None:
         """Advance a batch to the end of all its runs, filling their records on the way."""
         runs, n, d = starts.shape
         total, columns = len(self.times), d + self.task.model.has_radius
         frames_bytes = runs * n * columns * np.dtype(self.task.dtype).itemsize
         chunk = total if space is not None else max(1, min(total, CHUNK_BYTES // frames_bytes))
         buffer = np.empty((runs, chunk, n, columns), dtype=self.task.dtype) if space is None else space
-        evaluation_s = LAUNCH_S + self.engine.pair_s * runs * self._pairs(n) * (1 + d / 8)
-        patience = max(1, int(PATIENCE_S / evaluation_s))
+        evaluations = patience(self.engine, self.task.model, n, PATIENCE_S, runs)
         for begin in range(0, total, chunk):
             times = self.times[begin : begin + chunk]
             frames, filled = buffer[:, : len(times)], np.zeros(runs, dtype=np.int64)
             while any(o is None and f < len(times) for o, f in zip(batch.outcomes, filled, strict=True)):
                 before = filled.copy()
                 try:
-                    batch.advance(times, frames, filled, patience)
+                    batch.advance(times, frames, filled, evaluations)
                 finally:  # what is there is kept, whoever ends it
                     for r in map(int, np.flatnonzero(filled > before)):
                         self._reduce(records[r], frames[r, before[r] : filled[r]], begin + int(before[r]))
@@ -271,7 +284,7 @@ class Runner:
         d = self.task.model.dim
         for name, function in self.reducers.items():
             for k, frame in enumerate(frames, start=first):
-                value = np.asarray(function(frame[:, :d]))
+                value = np.asarray(function(frame[:, :d].copy()))  # a function may write to what it is given
                 if name not in record.reduced:
                     record.reduced[name] = np.full((len(self.times), *value.shape), np.nan)
                 record.reduced[name][k] = value
@@ -291,7 +304,7 @@ class Runner:
 class Progress:
     """How far the runs are: a bar on a terminal, a function of the fraction, or nothing."""
 
-    def __init__(self, wanted: bool | Callable[[float], None] | None, t_end: float) -> None:
+    def __init__(self, wanted: Telling, t_end: float) -> None:
         self._t_end, self._lock = t_end, threading.Lock()
         self._tell = wanted if callable(wanted) else None
         self._bar_wanted = sys.stderr.isatty() if wanted is None else bool(wanted) and self._tell is None

@@ -1,30 +1,71 @@
-"""Time schemes as data: Butcher tables with their declared order. Engines read them; nobody re-codes a scheme."""
+"""Time schemes as data: Butcher tables with their declared order, and the controller of step sizes.
+
+Engines read the tables and the constants of the controller; the contract test holds every loop to the same steps.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from tokenflock.errors import unknown
 from tokenflock.geometry import Array
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Y = TypeVar("Y", Array, "Tensor")
+
 # Every engine chooses its steps with these: the safety factor, the largest shrink and growth of a step, and the two
 # exponents of the controller, over the order.
 SAFETY, SHRINK, GROW, PROPORTIONAL, INTEGRAL = 0.9, 0.2, 5.0, 0.7, 0.4
+# A Rosenbrock step has its own: from a metastable state to a merge and back its size changes by orders of magnitude.
+IMPLICIT_SHRINK, IMPLICIT_GROW = 0.15, 8.0
 STABLE = 2.5  # largest step times rate: inside the stability interval, so that what should die out does
 NOISE = 100.0  # a change of this many roundings says nothing about the rate
 LEVEL = 4.5e-16  # 2 eps: weights of a row that sum to a whole number to this are all 0 or 1
 
 
-def hermite(nodes: Array, t: float) -> tuple[Array, Array]:
-    """Weights of the values and of the slopes at the nodes (k,), of the polynomial of degree 2k - 1 at t."""
-    gaps = nodes[:, None] - nodes
-    np.fill_diagonal(gaps, 1.0)
-    off = np.where(np.eye(len(nodes), dtype=bool), 1.0, t - nodes[None, :])
-    basis = (off / gaps).prod(axis=1) ** 2
-    slope = (1.0 / gaps).sum(axis=1) - 1.0  # of the Lagrange polynomial at its own node
-    return (1 - 2 * (t - nodes) * slope) * basis, (t - nodes) * basis
+LEAST = 1e-10  # an error below this says nothing about the next step
+
+
+def growth(error: float, before: float, order: int) -> float:
+    """The factor of the next step after one that was accepted, from its error and from that of the one before.
+
+    Errors are in units of the tolerance: a PI controller, bounded on both sides.
+    """
+    now, then = max(error, LEAST), max(before, LEAST)
+    factor = SAFETY * now ** (-PROPORTIONAL / order) * then ** (INTEGRAL / order)
+    return float(min(GROW, max(SHRINK, factor)))
+
+
+def shrinkage(error: float, order: int) -> float:
+    """The factor of the next try after a step that was rejected for this error, which may not be finite."""
+    return max(SHRINK, SAFETY * error ** (-1 / order)) if math.isfinite(error) else SHRINK
+
+
+def first_step(small: float, speed: float, change: float, order: int, longest: float) -> float:
+    """The first step, from the sizes of the velocity and of its change over a small step, in units of the tolerance.
+
+    (Hairer, Norsett & Wanner, Solving ODEs I, II.4.)
+    """
+    return float(min(100 * small, (0.01 / max(speed, change)) ** (1 / order), longest))
+
+
+def hermite(t: float, nodes: Sequence[float], states: Sequence[Y], slopes: Sequence[Y]) -> Y:
+    """The polynomial through states and slopes at k nodes, of degree 2k - 1, at time t; of arrays or tensors."""
+    result: Y = states[0] - states[0]
+    for k, node in enumerate(nodes):
+        others = [o for j, o in enumerate(nodes) if j != k]
+        p: float = math.prod((t - o) / (node - o) for o in others)
+        slope: float = sum(1.0 / (node - o) for o in others)
+        part: Y = p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
+        result = result + part
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +82,8 @@ class Scheme:
     @property
     def c(self) -> Array:
         """Stage times: the row sums of a."""
-        return self.a.sum(axis=1)
+        times: Array = self.a.sum(axis=1)
+        return times
 
     @property
     def adaptive(self) -> bool:
@@ -149,6 +191,7 @@ RODAS = Rosenbrock(
 )
 
 SCHEMES: dict[str, Scheme | Rosenbrock] = {scheme.name: scheme for scheme in (EULER, HEUN, RK4, TSIT5, RODAS)}
+EXPLICIT = (*(name for name, scheme in SCHEMES.items() if isinstance(scheme, Scheme)), "layers")
 NAMES = ("auto", *SCHEMES, "layers")
 
 

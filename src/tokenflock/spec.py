@@ -34,19 +34,20 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tokenflock.arguments import scalar
 from tokenflock.errors import FileError, SpecError, TokenflockError, bad, clash, unknown
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
+from tokenflock.request import finite_end
 from tokenflock.rules import MASKS
 from tokenflock.start import STARTS
 from tokenflock.weights import FAMILIES, PAPER_B
 
+T = TypeVar("T")
 SECTIONS = ("model", "start", "simulate")
 SIMULATE = ("t_end", "times", "scheme", "rtol", "atol", "dt", "engine", "dtype", "seed")
 NUMBERS = ("beta", "noise", "t_end", "rtol", "atol", "dt")
@@ -102,7 +103,7 @@ def known(kind: str, given: Iterable[str], names: Iterable[str]) -> None:
             raise unknown(kind, key, names)
 
 
-def bound(what: str, function: Callable[..., Any], given: Mapping[str, Any], **filled: Any) -> Callable[..., Any]:
+def bound(what: str, function: Callable[..., T], given: Mapping[str, Any], **filled: Any) -> Callable[..., T]:
     """function with these keywords, each checked by name. filled: what the function is told from elsewhere."""
     parameters = inspect.signature(function).parameters
     takes = [p for p in parameters if p not in filled]
@@ -112,7 +113,7 @@ def bound(what: str, function: Callable[..., Any], given: Mapping[str, Any], **f
     if absent:
         raise SpecError(f"{what} lacks {' and '.join(absent)}. It takes: {', '.join(takes)}.")
 
-    def called(**more: Any) -> Any:
+    def called(**more: Any) -> T:
         try:
             return function(**arguments, **more)
         except TokenflockError:
@@ -123,7 +124,7 @@ def bound(what: str, function: Callable[..., Any], given: Mapping[str, Any], **f
     return called
 
 
-def call(what: str, function: Callable[..., Any], given: Mapping[str, Any], **filled: Any) -> Any:
+def call(what: str, function: Callable[..., T], given: Mapping[str, Any], **filled: Any) -> T:
     """function(**given), each keyword checked by name."""
     return bound(what, function, given, **filled)()
 
@@ -150,8 +151,8 @@ def plain(text: str) -> Any:
 
 
 def _named(
-    what: str, table: Mapping[str, Any], key: str, functions: Mapping[str, Any], **filled: Any
-) -> Callable[..., Any]:
+    what: str, table: Mapping[str, Any], key: str, functions: Mapping[str, Callable[..., Array]], **filled: Any
+) -> Callable[..., Array]:
     """The function that table[key] names, as `name` or `name:keywords`, with the rest of the table."""
     if not isinstance(table.get(key), str):
         raise bad(what, table.get(key), f"a name in quotes, one of {', '.join(functions)}")
@@ -187,7 +188,7 @@ def _numbers(name: str, given: Any) -> Array:
         raise bad(name, given, "rows of numbers of equal length") from error
 
 
-MATRICES: dict[str, Any] = {"diag": FAMILIES["diagonal"], **FAMILIES}
+MATRICES: dict[str, Callable[..., Array]] = {"diag": FAMILIES["diagonal"], **FAMILIES}
 MATRICES |= {name: partial(_numbers, name, matrix) for name, matrix in PAPER_B.items()}
 
 
@@ -209,7 +210,7 @@ def _matrix(name: str, given: Any, dim: int, folder: Path) -> Array:
 
 
 def _mask(given: Any) -> str | Window:
-    if isinstance(given, Window) or given in MASKS:
+    if isinstance(given, Window) or (isinstance(given, str) and given in MASKS):
         return given
     if isinstance(given, str) and given.startswith("window:"):
         given = split(given[7:], "window")
@@ -275,9 +276,9 @@ def keywords_of(table: Mapping[str, Any]) -> dict[str, Any]:
     if t_end == math.inf:  # until all tokens have met: the times are made when the end is known
         made = partial(_times, table["times"], long=True) if not isinstance(table.get("times", []), list) else None
         return dict(table) | ({"times": made} if made else {})
-    advice = "Or inf: until all tokens have met."
-    t_end = scalar("t_end", table["t_end"], "a finite number > 0", lambda t: t > 0, advice)
-    return dict(table) | ({"times": _times(table["times"], t_end)} if "times" in table else {})
+    finite_end(table["t_end"])
+    times = {"times": _times(table["times"], t_end)} if "times" in table else {}
+    return dict(table) | times  # whether such a run can be is for request.py to say
 
 
 def _times(given: Any, t_end: float, long: bool = False) -> Array:

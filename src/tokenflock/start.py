@@ -8,7 +8,6 @@ of a longer start are a shorter one's (the prefix property of causal attention c
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +18,7 @@ from tokenflock.geometry import Array, retract, to_sphere
 from tokenflock.theory import cap_measure
 from tokenflock.weights import orthonormal_rows
 
-Draw = Callable[[np.random.Generator], Any]
+Draw = Callable[[np.random.Generator], Array]
 # Candidates that the rejection sampler draws at a time: fixed, so that token k is the k-th accepted one whatever n is.
 BLOCK = 256
 
@@ -114,15 +113,9 @@ def von_mises_fisher(
     return _ensemble(draw, seed, runs)
 
 
-STARTS: dict[str, Callable[..., Any]] = {
-    "uniform": uniform,
-    "cap": cap,
-    "cube": cube,
-    "gaussian": gaussian,
-    "orthonormal": orthonormal,
-    "equiangular": equiangular,
-    "planted": planted,
-    "von_mises_fisher": von_mises_fisher,
+STARTS: dict[str, Callable[..., Array]] = {
+    start.__name__: start
+    for start in (uniform, cap, cube, gaussian, orthonormal, equiangular, planted, von_mises_fisher)
 }
 
 
@@ -131,7 +124,8 @@ def _cap_gap(share: Array, radius: float, d: int) -> Array:
     from scipy.special import betaincinv
 
     a = (d - 1) / 2
-    return 2.0 * betaincinv(a, a, share * cap_measure(radius, d))  # (1 - cos)/2 of a uniform token is Beta(a, a)
+    gap: Array = 2.0 * betaincinv(a, a, share * cap_measure(radius, d))  # (1 - cos)/2 of a uniform token is Beta(a, a)
+    return gap
 
 
 def _vmf_gap(generator: np.random.Generator, kappa: float, d: int) -> Array:
@@ -141,7 +135,8 @@ def _vmf_gap(generator: np.random.Generator, kappa: float, d: int) -> Array:
     z, u = generator.beta(m / 2, m / 2, BLOCK), generator.random(BLOCK)
     gap = 2 * b * z / (1 - (1 - b) * z)
     excess = kappa * (2 * b / (1 + b) - gap) + m * np.log((2 * b + (1 - b) * gap) * (1 + b) / (4 * b))
-    return gap[excess >= np.log1p(-u)]  # 1 - u, because u may be 0
+    accepted: Array = gap[excess >= np.log1p(-u)]  # 1 - u, because u may be 0
+    return accepted
 
 
 def _around(center: Array, gap: Array, direction: Array) -> Array:
@@ -151,9 +146,10 @@ def _around(center: Array, gap: Array, direction: Array) -> Array:
     of the first coordinate keeps u away from 0.
     """
     s = np.where(center[..., :1] >= 0, 1.0, -1.0)
-    x = np.concatenate([-s * (1 - gap)[:, None], np.sqrt(gap * (2 - gap))[:, None] * direction], axis=1)
+    x: Array = np.concatenate([-s * (1 - gap)[:, None], np.sqrt(gap * (2 - gap))[:, None] * direction], axis=1)
     u = center + s * np.eye(1, center.shape[-1])
-    return x - 2 * np.sum(u * x, axis=1, keepdims=True) / np.sum(u * u, axis=-1, keepdims=True) * u
+    x -= 2 * np.sum(u * x, axis=1, keepdims=True) / np.sum(u * u, axis=-1, keepdims=True) * u
+    return x
 
 
 def _ensemble(draw: Draw, seed: int, runs: int | None) -> Array:
@@ -179,7 +175,8 @@ def _radius(argument: str, angle: float, d: int) -> float:
 
 def _center(center: ArrayLike | None, d: int) -> Array:
     if center is None:
-        return np.eye(1, d)[0]
+        first: Array = np.eye(1, d)[0]
+        return first
     w = real("center", center, f"a non-zero array of shape ({d},)")
     if w.shape != (d,) or not w.any():
         raise bad("center", center, f"a non-zero array of shape ({d},)", "Give one direction of R^dim.")

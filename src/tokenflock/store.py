@@ -115,7 +115,7 @@ def read(path: Path) -> xr.Dataset:
         raise FileError(f"{str(path)!r} does not exist. Give a .zarr or .nc that flock.save or simulate --out wrote.")
     if path.is_dir():
         _check_files(path)
-        run = xr.open_zarr(path, consolidated=False, chunks=None)
+        run: xr.Dataset = xr.open_zarr(path, consolidated=False, chunks=None)
         del run.attrs[FILES]
         return run
     try:

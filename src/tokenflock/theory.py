@@ -53,13 +53,15 @@ def h(angle: ArrayLike, beta: ArrayLike) -> Reals:
     """h(a) = e^{beta (cos a - 1)} sin a: the pull of a token at angle a on the circle (A.6)."""
     a, b = real("angle", angle, "finite numbers"), _beta(beta)
     # 1 - cos a = 2 sin^2(a/2) keeps its digits for small a.
-    return np.exp(-2.0 * b * np.sin(a / 2) ** 2) * np.sin(a)
+    pull: Reals = np.exp(-2.0 * b * np.sin(a / 2) ** 2) * np.sin(a)
+    return pull
 
 
 def g(angle: ArrayLike, beta: ArrayLike) -> Reals:
     """g = h' = e^{beta (cos a - 1)} (cos a - beta sin^2 a) (A.6)."""
     a, b = real("angle", angle, "finite numbers"), _beta(beta)
-    return np.exp(-2.0 * b * np.sin(a / 2) ** 2) * (np.cos(a) - b * np.sin(a) ** 2)
+    slope: Reals = np.exp(-2.0 * b * np.sin(a / 2) ** 2) * (np.cos(a) - b * np.sin(a) ** 2)
+    return slope
 
 
 def tau_star(beta: ArrayLike, dim: int = 2) -> Reals:
@@ -67,7 +69,8 @@ def tau_star(beta: ArrayLike, dim: int = 2) -> Reals:
     b, k = _beta(beta), whole("dim", dim, 2) - 1
     # cos tau = 2 beta / D and sin^2 tau = 2 k / D; arccos alone would lose digits at large beta.
     D = k + np.hypot(k, 2.0 * b)
-    return np.arctan2(np.sqrt(2.0 * k / D), 2.0 * b / D)
+    tau: Reals = np.arctan2(np.sqrt(2.0 * k / D), 2.0 * b / D)
+    return tau
 
 
 def single_token(value: ArrayLike, x0: ArrayLike, t: ArrayLike) -> Reals:
@@ -89,7 +92,8 @@ def single_token(value: ArrayLike, x0: ArrayLike, t: ArrayLike) -> Reals:
         advice = "x0 misses the leading eigenspace, so e^{tV} x0 underflows: start again from an earlier x(t)."
         raise bad("t", t, "times at which e^{tV} x0 is a floating-point number", advice)
     y = y / size  # before the norm, whose squares would underflow first
-    return y / np.linalg.norm(y, axis=-1, keepdims=True)
+    unit: Reals = y / np.linalg.norm(y, axis=-1, keepdims=True)
+    return unit
 
 
 def equiangular_rate(rho: ArrayLike, n_tokens: int, beta: float, normaliser: str = "softmax") -> Reals:
@@ -125,9 +129,10 @@ def equiangular(t: ArrayLike, n_tokens: int, beta: float, rho0: float = 0.0, nor
     q0, w0 = 1 - r0, np.asarray(math.log1p((n - 1) * r0) - math.log1p(-r0))
 
     def F(w: Reals) -> Reals:  # e^{-beta q0} F: the factor keeps it finite at any beta
-        q = n / (np.exp(w) + n - 1)
+        q: Reals = n / (np.exp(w) + n - 1)
         y = b * q * np.exp(w) / (n - 1)  # beta (n/(n-1) - q)
-        return np.exp(b * (q - q0)) * (_scaled(expi, b * q, 1.0) + _scaled(exp1, y, -1.0))
+        value: Reals = np.exp(b * (q - q0)) * (_scaled(expi, b * q, 1.0) + _scaled(exp1, y, -1.0))
+        return value
 
     # From w = 700 on r is 1 in floating point for any n a machine can hold, and e^w is still finite.
     low, high = np.broadcast_to(w0, times.shape), np.full(times.shape, 700.0)
@@ -147,7 +152,8 @@ def equiangular(t: ArrayLike, n_tokens: int, beta: float, rho0: float = 0.0, nor
 def _overlap(w: Reals, n: int) -> Reals:
     """r = (e^w - 1) / (e^w + n - 1) without overflow or cancellation."""
     up, down = np.maximum(w, 0.0), np.minimum(w, 0.0)
-    return np.where(w > 0, -np.expm1(-up) / (1 + (n - 1) * np.exp(-up)), np.expm1(down) / (np.exp(down) + n - 1))
+    r: Reals = np.where(w > 0, -np.expm1(-up) / (1 + (n - 1) * np.exp(-up)), np.expm1(down) / (np.exp(down) + n - 1))
+    return r
 
 
 def _scaled(integral: Callable[[Reals], Reals], x: Reals, sign: float) -> Reals:
@@ -178,7 +184,8 @@ def cap_measure(delta: ArrayLike, dim: int) -> Reals:
     from scipy.special import betainc
 
     a, radius = (whole("dim", dim, 2) - 1) / 2, real("delta", delta, "from 0 to pi", lambda s: (s >= 0) & (s <= np.pi))
-    return betainc(a, a, np.sin(radius / 2) ** 2)  # (1 - cos)/2 of a uniform token is Beta(a, a)
+    share: Reals = betainc(a, a, np.sin(radius / 2) ** 2)  # (1 - cos)/2 of a uniform token is Beta(a, a)
+    return share
 
 
 def strong_center_count(delta: ArrayLike, dim: int, n_tokens: int | None = None) -> Reals:
@@ -187,7 +194,8 @@ def strong_center_count(delta: ArrayLike, dim: int, n_tokens: int | None = None)
     if n_tokens is None:
         return 1.0 / sigma
     missed = np.log1p(-np.minimum(sigma, np.nextafter(1.0, 0.0)))
-    return -np.expm1(whole("n_tokens", n_tokens, 1) * missed) / sigma
+    expected: Reals = -np.expm1(whole("n_tokens", n_tokens, 1) * missed) / sigma
+    return expected
 
 
 def parking_density(tau: ArrayLike) -> Reals:
@@ -204,7 +212,8 @@ def parking_density(tau: ArrayLike) -> Reals:
     u = np.maximum(np.expm1(top * (nodes + 1) / 2), 1e-300)
     inner = np.euler_gamma + np.log(u) + exp1(u)  # int_0^u (1 - e^{-v})/v dv
     inner = np.where(u < 1e-8, u, inner)
-    return np.sum(weights * np.exp(-2 * inner) * (1 + u), axis=-1) * top[..., 0] / 2
+    filled: Reals = np.sum(weights * np.exp(-2 * inner) * (1 + u), axis=-1) * top[..., 0] / 2
+    return filled
 
 
 def renyi_center_count(delta: ArrayLike, n_tokens: int | None = None) -> Reals:
@@ -220,13 +229,14 @@ def renyi_center_count(delta: ArrayLike, n_tokens: int | None = None) -> Reals:
 def hemisphere_probability(n_tokens: int, dim: int) -> float:
     """P(n uniform tokens of S^{d-1} lie in one hemisphere) = 2^{-(n-1)} sum_{k<d} C(n-1, k) (Wendel; C Theorem 6.7)."""
     n, d = whole("n_tokens", n_tokens, 1), whole("dim", dim, 1)
-    return sum(math.comb(n - 1, k) for k in range(min(d, n))) / 2 ** (n - 1)
+    ways: int = sum(math.comb(n - 1, k) for k in range(min(d, n)))
+    return float(ways / 2 ** (n - 1))
 
 
 def merge_time_scale(angle: ArrayLike, beta: ArrayLike, log10: bool = False) -> Reals:
     """e^{beta (1 - cos angle)}: the time two clusters at this angle need to merge (A.3); log10=True cannot overflow."""
     a, b = real("angle", angle, "finite numbers"), _beta(beta)
-    exponent = 2.0 * b * np.sin(a / 2) ** 2
+    exponent: Reals = 2.0 * b * np.sin(a / 2) ** 2
     with np.errstate(over="ignore"):  # inf is the honest answer
         return exponent / math.log(10) if log10 else np.exp(exponent)
 

@@ -18,7 +18,6 @@ xarray is imported when a function is called, so that `import tokenflock` stays 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 import math
 from pathlib import Path
@@ -26,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock.accessor import register
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
-from tokenflock.model import Flow, Model, attention, flow_at, flow_at_layer, queries, visible
+from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, queries, visible
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
 
 if TYPE_CHECKING:
@@ -39,50 +39,44 @@ SCHEMA = 1
 ATTRIBUTES = ("schema", "model", "scheme", "engine", "dtype", "seed", "rtol", "atol", "t_end", "outcome", "versions")
 MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
 BLOCK = 1 << 20  # numbers held at a time while looking at attention
-_MATRICES = ("query", "key", "value")
-_PARTS = {"bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
+# The options of a model that are records of their own.
+PARTS = {"mask": Window, "layer_norm": LayerNorm, "bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
 
 
 def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.ndarray]]]:
-    """A model as one line of JSON, and its matrices as variables of a Dataset."""
-    norm = dataclasses.asdict(model.norm)
-    mask = model.mask if isinstance(model.mask, str) else {"width": model.mask.width, "causal": model.mask.causal}
-    plain: dict[str, Any] = {
-        "dim": model.dim,
-        "beta": "inf" if math.isinf(model.beta) else model.beta,
-        "mask": mask,
-        "normaliser": model.normaliser,
-        "space": model.space,
-        "layer_norm": norm,
-        "noise": model.noise,
-        "bias": None if model.bias is None else {"slope": model.bias.slope},
-        "feedforward": None if model.feedforward is None else {"activation": model.feedforward.activation},
-        "frozen": None if model.frozen is None else {},
+    """A model as one line of JSON, and its arrays as variables of a Dataset: every field that it has."""
+    plain: dict[str, Any] = {}
+    arrays: dict[str, np.ndarray] = {}
+    for field in dataclasses.fields(model):
+        name, value = field.name, model.norm if field.name == "layer_norm" else getattr(model, field.name)
+        if isinstance(value, np.ndarray):
+            arrays[name] = value
+        elif dataclasses.is_dataclass(value):
+            parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+            arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
+            plain[name] = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+        elif value is not None:
+            plain[name] = "inf" if value == math.inf else value
+    variables = {
+        f"model_{name}": (tuple(f"model_{name}_{k}" for k in range(array.ndim)), np.array(array))
+        for name, array in arrays.items()
     }
-    arrays = {name: getattr(model, name) for name in _MATRICES}
-    for part, fields in (("feedforward", ("w", "a", "b")), ("frozen", ("tokens", "weights"))):
-        if getattr(model, part) is not None:
-            arrays |= {f"{part}_{name}": getattr(getattr(model, part), name) for name in fields}
-    variables = {}
-    for name, array in arrays.items():
-        if array is not None:
-            variables[f"model_{name}"] = (tuple(f"model_{name}_{k}" for k in range(array.ndim)), np.array(array))
     return json.dumps(plain), variables
 
 
 def model_of(run: xr.Dataset) -> Model:
     """The model that a trajectory was made with."""
-    plain = json.loads(run.attrs["model"])
+    plain = {name: value for name, value in json.loads(run.attrs["model"]).items() if value is not None}
+    if unknown := sorted(plain.keys() - Model.__dataclass_fields__.keys()):
+        advice = "It was made with an option that this tokenflock does not have: use the one that made it."
+        raise bad("model", f"a model with {', '.join(unknown)}", "options of flock.Model", advice)
     plain["beta"] = float(plain["beta"])
-    if isinstance(plain["mask"], dict):
-        plain["mask"] = Window(**plain["mask"])
-    plain["layer_norm"] = LayerNorm(**plain["layer_norm"])
     arrays = {str(name)[6:]: run[name].values for name in run.data_vars if str(name).startswith("model_")}
-    for part, cls in _PARTS.items():
-        fields = {name[len(part) + 1 :]: array for name, array in arrays.items() if name.startswith(part + "_")}
-        if plain[part] is not None:
-            plain[part] = cls(**plain[part], **fields)
-    plain |= {name: arrays[name] for name in _MATRICES if name in arrays}
+    for part, cls in PARTS.items():
+        fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
+        if isinstance(plain.get(part), dict):
+            plain[part] = cls(**plain[part], **{name[len(part) + 1 :]: array for name, array in fields.items()})
+    plain |= arrays
     return Model(**plain)
 
 
@@ -109,7 +103,7 @@ def validate(run: xr.Dataset) -> xr.Dataset:
     return run
 
 
-def _flow(model: Model, t: float, dt: float | None) -> Flow:
+def _flow(model: Model, t: float, dt: float | None) -> Rescaling:
     return flow_at(model, t) if dt is None else flow_at_layer(model, round(t / dt), dt)
 
 
@@ -210,14 +204,9 @@ def save(run: xr.Dataset, path: str | Path, overwrite: bool = False) -> Path:
     return write(validate(run), Path(path), overwrite)
 
 
-def attach() -> None:
-    """Make `run.flock.view()` known to xarray. Named, not imported: the explorer stands far above this file."""
-    importlib.import_module("tokenflock.explorer.accessor").register()
-
-
 def load(path: str | Path) -> xr.Dataset:
     """Read a trajectory that `save` wrote."""
     from tokenflock.store import read
 
-    attach()
+    register()
     return validate(read(Path(path)))

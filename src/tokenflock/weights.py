@@ -12,9 +12,9 @@ FAMILIES lists them by name; PAPER_B holds the value matrices printed in the cod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -108,7 +108,7 @@ def goe(dim: int, seed: int = 0, scale: float | None = None) -> Reals:
     """scale (G + G^T)/sqrt 2; 1/sqrt(d) fills [-2, 2] with eigenvalues (C.4 uses scale 1)."""
     d = whole("dim", dim, 1)
     G = _generator(seed).standard_normal((d, d))
-    return _scale(scale, d) * (G + G.T) / np.sqrt(2.0)
+    return _scale(scale, d) * (G + G.T) / math.sqrt(2.0)
 
 
 def positive_definite(dim: int, seed: int = 0, condition: float = 10.0) -> Reals:
@@ -140,8 +140,8 @@ def low_rank(dim: int, rank: int, seed: int = 0) -> Reals:
     if r > d:
         raise bad("rank", rank, f"1 to dim = {d}", "A d x d matrix has rank at most d.")
     generator = _generator(seed)
-    A, B = generator.standard_normal((d, r)), generator.standard_normal((r, d))
-    return A @ B / np.sqrt(d * r)
+    product: Reals = generator.standard_normal((d, r)) @ generator.standard_normal((r, d))
+    return product / math.sqrt(d * r)
 
 
 def uniform_entries(dim: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> Reals:
@@ -181,21 +181,11 @@ def _scale(scale: float | None, d: int) -> float:
 
 wigner = goe  # paper C's figures say Wigner, its code draws GOE
 
-FAMILIES: dict[str, Callable[..., Any]] = {
-    "identity": identity,
-    "diagonal": diagonal,
-    "spectrum": spectrum,
-    "jordan": jordan,
-    "rotation": rotation,
-    "plane_rotation": plane_rotation,
-    "ginibre": ginibre,
-    "goe": goe,
-    "wigner": wigner,
-    "positive_definite": positive_definite,
-    "paranormal": paranormal,
-    "low_rank": low_rank,
-    "uniform_entries": uniform_entries,
-}
+_NAMED = (
+    *(identity, diagonal, spectrum, jordan, rotation, plane_rotation, ginibre, goe),
+    *(positive_definite, paranormal, low_rank, uniform_entries),
+)
+FAMILIES: dict[str, Callable[..., Reals]] = {**{family.__name__: family for family in _NAMED}, "wigner": wigner}
 
 
 def _constant(rows: Sequence[Sequence[float]]) -> Reals:

@@ -6,8 +6,10 @@ import threading
 import time
 import urllib.request
 
-from tokenflock.explorer import server
-from tokenflock.explorer.frames import unpack
+import numpy as np
+
+from tokenflock.explorer import frames, server
+from tokenflock.explorer.application import application
 
 MOST_S = 120.0  # the most that anything may take: how long it does take depends on the machine
 SMALL = {
@@ -21,7 +23,7 @@ SMALL = {
 def running(limits=None, token=None, host="127.0.0.1"):
     """The address of a server, as long as the block lasts."""
     sock = server.bind(host, 0)
-    served = server.server(server.application(limits, token))
+    served = server.server(application(limits, token))
     thread = threading.Thread(target=served.run, kwargs={"sockets": [sock]}, daemon=True)
     thread.start()
     until(lambda: served.started or not thread.is_alive(), "started")
@@ -54,6 +56,22 @@ def until(true, words):
     while not true():
         assert time.monotonic() < end, f"never: {words}"
         time.sleep(0.01)
+
+
+def unpack(data):
+    """A packet as a dictionary: the other side of `packet` and `matrix`, as the page reads it."""
+    magic, version, kind, run, frame, time, n, axes, measured = frames.HEADER.unpack_from(data)
+    if magic != frames.MAGIC or version != frames.VERSION:
+        raise ValueError(f"not a packet of version {frames.VERSION}")
+    found = {"kind": kind, "run": run, "frame": frame, "time": time}
+    at = frames.HEADER.size
+    if kind == frames.MATRIX:
+        head = "mean" if axes == frames.MEAN else axes
+        return found | {"head": head, "weights": np.frombuffer(data, "<f4", n * n, at).reshape(n, n)}
+    found["measures"] = np.frombuffer(data, "<f8", measured, at)
+    found["x"] = np.frombuffer(data, "<f4", n * axes, at + 8 * measured).reshape(n, axes)
+    found["labels"] = np.frombuffer(data, "<u2", n, at + 8 * measured + 4 * n * axes)
+    return found
 
 
 class Page:

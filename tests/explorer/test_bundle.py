@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from serving import unpack
 
-from tokenflock.explorer import frames
+from tokenflock.explorer.assets import asset, opening, presets
 from tokenflock.explorer.presets import PRESETS
-from tokenflock.explorer.server import asset, opening, presets
 from tokenflock.explorer.session import Session
 
 WEB = Path(__file__).parents[2] / "web"
@@ -65,13 +65,13 @@ def test_the_bundle_asks_no_network():
 
 
 def test_the_page_carries_the_first_frame_of_its_first_preset():
-    held = json.loads(re.search(rb'id="tokenflock-first">(.*?)</script>', opening(), re.S).group(1))
+    held = json.loads(re.search(rb'id="tokenflock-first">(.*?)</script>', opening(), re.DOTALL).group(1))
     session = Session()
     told = json.loads(json.dumps(session.begin(held["preset"]["spec"])))
     while not session.measured:
         session.work()
     assert close_to(held["began"], told), "presets or measures have changed: run `make web`"
-    ours, theirs = frames.unpack(session.packet(0)), frames.unpack(base64.b64decode(held["packet"]))
+    ours, theirs = unpack(session.packet(0)), unpack(base64.b64decode(held["packet"]))
     for name in ("x", "labels", "measures"):
         np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-5, atol=1e-6)
     assert held["preset"]["name"] in {preset.name for preset in PRESETS}

@@ -7,13 +7,14 @@ import zlib
 
 import numpy as np
 import pytest
-from serving import until
+from serving import unpack, until
 from typer.testing import CliRunner
 
 import tokenflock as flock
+from tokenflock import accessor
 from tokenflock.cli import app
 from tokenflock.errors import FileError, SpecError
-from tokenflock.explorer import accessor, frames, widget
+from tokenflock.explorer import frames, widget
 from tokenflock.explorer.export import export, page
 from tokenflock.explorer.recording import record
 
@@ -67,7 +68,7 @@ def test_one_file_with_everything_and_nothing_else(run, tmp_path):
     assert "<title>A &lt;b&gt;run&lt;/b&gt; &amp; more</title>" in text
     assert "default-src 'none'" in text
     assert text.count("</script>") == 2, "nothing inside a script may look like its end"
-    held = json.loads(re.search(r'id="tokenflock-run">(.*?)</script>', text, re.S).group(1))
+    held = json.loads(re.search(r'id="tokenflock-run">(.*?)</script>', text, re.DOTALL).group(1))
     assert base64.b64decode(held["data"]) == record(run)["data"]
     assert held["statement"]["name"] == "causal/theorem-4.1"
     assert not re.search(r'(src|href)="(?!data:)', text.partition('<script type="module">')[0])
@@ -138,10 +139,10 @@ def test_a_live_widget_computes_and_lets_go():
     spec = {"model": {"dim": 2}, "start": {"n_tokens": 9}, "simulate": {"t_end": 2.0, "times": 5}}
     shown = widget.view(spec)
     said = []
-    shown.send = lambda content, buffers=None: said.append(frames.unpack(buffers[0]) if buffers else content)
-    shown._line.heard(shown, {"type": "start", "spec": shown.meta["spec"]}, [])
+    shown.send = lambda content, buffers=None: said.append(unpack(buffers[0]) if buffers else content)
+    shown._connection.heard(shown, {"type": "start", "spec": shown.meta["spec"]}, [])
     until(lambda: any(m.get("type") == "ended" for m in said), "the run ends")
     assert [m["frame"] for m in said if "x" in m] == [0, 1, 2, 3, 4]
-    thread = shown._line._thread
+    thread = shown._connection._thread
     shown.close()
     assert not thread.is_alive()

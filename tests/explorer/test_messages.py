@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tokenflock.errors import SpecError
-from tokenflock.explorer.messages import Limits, parse, plan
+from tokenflock.explorer.messages import Limits, check_run, parse
 
 RUN = {"model": {"dim": 2}, "start": {"n_tokens": 10}, "simulate": {"t_end": 5.0}}
 
@@ -79,12 +79,12 @@ def test_a_message_is_taken_as_it_is():
 )
 def test_a_run_beyond_the_limits_is_refused_with_the_limit(given, words):
     with pytest.raises(SpecError, match=words):
-        plan(given, Limits())
+        check_run(given, Limits())
 
 
 def test_what_is_allowed_is_planned():
-    assert plan(with_("model", beta="inf"), Limits()).model.beta == float("inf")
-    assert len(plan(RUN, Limits()).options["times"]) == 300
-    layers = plan(with_("simulate", scheme="layers", dt=0.5, times=4), Limits())
+    assert check_run(with_("model", beta="inf"), Limits()).model.beta == float("inf")
+    assert len(check_run(RUN, Limits()).options["times"]) == 300
+    layers = check_run(with_("simulate", scheme="layers", dt=0.5, times=4), Limits())
     assert layers.options["times"].tolist() == [0.0, 1.5, 3.5, 5.0]
-    assert plan(with_("start", n_tokens=10_000), Limits()).start.shape == (10_000, 2)
+    assert check_run(with_("start", n_tokens=10_000), Limits()).start.shape == (10_000, 2)

@@ -4,18 +4,19 @@ import tomllib
 
 import numpy as np
 import pytest
+from serving import unpack
 
 import tokenflock as flock
-from tokenflock import claims, figures, spec
+from tokenflock import spec
 from tokenflock.analysis import attention, clusters, energy, renyi
 from tokenflock.errors import SpecError
 from tokenflock.explorer import recipe, weights
-from tokenflock.explorer.frames import unpack
 from tokenflock.explorer.measures import NAMES, Ruler
 from tokenflock.explorer.messages import Limits
 from tokenflock.explorer.prediction import predict
 from tokenflock.explorer.presets import PRESETS
 from tokenflock.explorer.session import Session
+from tokenflock.papers import claims, figures
 from tolerances import close
 
 RUN = {

@@ -1,20 +1,23 @@
 // The page: its parts, and how what arrives and what is asked goes between them.
 
+import { Alert } from "./alert";
 import { AtlasCard } from "./atlas";
 import { Attending } from "./attending";
 import { Attention } from "./attention";
 import { Charts } from "./charts";
-import { Controls, type Change } from "./controls";
+import { connect } from "./connect";
+import { type Change, Controls } from "./controls";
 import { h, throttled } from "./dom";
 import { Gallery } from "./gallery";
 import { keyboard } from "./keyboard";
-import { unpack, type Frame } from "./packets";
+import { layout } from "./layout";
+import { type Frame, unpack } from "./packets";
 import { Player } from "./player";
 import { Scene } from "./scene";
-import { layout } from "./layout";
 import { choices, helpDialog, shareDialog } from "./share";
-import { RecordedSource, type Source } from "./source";
-import { encode, lean, VIEW, type Began, type Preset, type Row, type Shared, type Spec, type Statement, type Table, type View } from "./state";
+import type { Source } from "./source";
+import type { Began, Preset, Row, Shared, Spec, Statement, Table, View } from "./state";
+import { encode, lean, VIEW } from "./state";
 import { statementDialog } from "./statement";
 import { Store } from "./store";
 import css from "./style.css";
@@ -47,7 +50,7 @@ export class App {
   private root: HTMLElement;
   private shadow: ShadowRoot;
   readonly note = h("p", { class: "note", role: "status" });
-  readonly alert = h("div", { class: "alert", role: "alert", hidden: true });
+  readonly alert = new Alert();
   readonly sentence = h("p", { class: "sentence" });
   readonly legend = h("p", { class: "legend" });
   private base: Spec; // the run as the server has it, with the changes on its way
@@ -61,11 +64,15 @@ export class App {
   private watcher: ResizeObserver;
   private quiet = window.matchMedia("(prefers-reduced-motion: reduce)");
   private redraw = throttled(0.12, () => this.charts.draw(this.store, this.view));
-  private remember = throttled(0.4, () => this.toAddress());
+  readonly remember = throttled(0.4, () => this.toAddress());
   private steer = throttled(0.1, () => this.ask());
   private preset = "";
 
-  constructor(host: HTMLElement, private source: Source, private options: Options) {
+  constructor(
+    host: HTMLElement,
+    private source: Source,
+    private options: Options,
+  ) {
     this.view = { ...VIEW, ...options.shared.view };
     this.base = structuredClone(options.shared.spec);
     this.preset = options.shared.preset ?? "";
@@ -81,17 +88,24 @@ export class App {
     this.root = layout(this, stage, source.live, Boolean(options.presets));
     this.shadow.replaceChildren(this.root);
     this.scene = new Scene(stage);
-    this.theme = new Theme(host, () => (this.scene.theme(), this.move()));
+    this.theme = new Theme(host, () => {
+      this.scene.theme();
+      this.move();
+    });
     this.watcher = new ResizeObserver(() => this.scene.resize());
     this.watcher.observe(stage);
-    this.connect();
+    connect(this, source);
     this.gallery.fill(options.presets ?? []);
     this.attention.open = this.view.matrix;
     this.controls.build();
     this.describe();
     keyboard(this.shadow, this);
     if (options.ahead) this.foretold(options.ahead.began, options.ahead.packet);
-    source.listen({ message: (m) => this.message(m), packet: (data) => this.packet(data), state: (word) => this.state(word) });
+    source.listen({
+      message: (m) => this.message(m),
+      packet: (data) => this.packet(data),
+      state: (word) => this.state(word),
+    });
     document.addEventListener("visibilitychange", this.hidden);
     requestAnimationFrame((now) => this.tick(now));
   }
@@ -118,35 +132,16 @@ export class App {
   /** A page that nobody sees does not compute. */
   private hidden = (): void => this.source.send({ type: "pause", on: document.hidden });
 
-  private connect(): void {
-    this.controls.onchange = (what, final) => this.changed(what, final);
-    this.controls.onview = () => this.viewChanged();
-    this.player.onmove = () => this.move();
-    this.player.onclock = () => this.viewChanged();
-    this.charts.onscrub = (place) => this.player.scrub(place);
-    this.scene.onpick = (token) => this.pick(token);
-    this.scene.oncamera = () => {
-      this.view.eye = this.scene.eye;
-      this.remember();
-    };
-    this.attention.onpick = (token) => this.pick(token);
-    this.attention.onopen = (open) => {
-      this.attending.opened(open);
-      this.move();
-    };
-    this.attention.onhead = (head) => this.head(head);
-    this.attending.onmove = () => this.move();
-    this.atlas.onstatement = (name) => this.source.send({ type: "statement", name });
-    this.gallery.onchoose = (preset) => this.choose(preset);
-    if (this.source instanceof RecordedSource) this.source.onframes = (frames, axes) => this.fill(frames, axes);
-  }
-
   // What is asked ------------------------------------------------------------------------------------------------------
 
   /** The run as the controls change it: the model that is in force now. */
   private current(): Spec {
     const last = this.base.then?.[this.base.then.length - 1];
-    return structuredClone({ model: last?.model ?? this.base.model, start: this.base.start, simulate: last?.simulate ?? this.base.simulate });
+    return structuredClone({
+      model: last?.model ?? this.base.model,
+      start: this.base.start,
+      simulate: last?.simulate ?? this.base.simulate,
+    });
   }
 
   /** Whether a run is asked for, or about to be: what is shown is not yet what the controls say. */
@@ -154,7 +149,7 @@ export class App {
     return this.asked.runs > 0 || this.asked.soon || this.asked.again || this.root.dataset.state !== "open";
   }
 
-  private changed(what: Change, final: boolean): void {
+  changed(what: Change, final: boolean): void {
     if (what === "start") this.fresh = true;
     if (what === "start" && !final) return;
     if (what === "start" || this.view.after === "restart") this.asked.anew = true;
@@ -195,7 +190,7 @@ export class App {
     this.source.send({ type: "start", spec: this.base });
   }
 
-  private choose(preset: Preset): void {
+  choose(preset: Preset): void {
     this.preset = preset.name;
     const { after, pace } = this.view;
     Object.assign(this.view, VIEW, { after, pace }, preset.view);
@@ -212,12 +207,13 @@ export class App {
     if (!this.quiet.matches) this.player.toggle(true);
   }
 
-  private viewChanged(): void {
+  viewChanged(): void {
     this.player.sync();
     if (this.store.began) {
       const how = this.store.began.projection.how;
       if (this.store.began.dim > 3 && how !== this.view.projection && this.source.live) {
-        this.source.send({ type: "look", how: this.view.projection, frame: this.store.at(this.player.time, false)?.before ?? 0 });
+        const frame = this.store.at(this.player.time, false)?.before ?? 0;
+        this.source.send({ type: "look", how: this.view.projection, frame });
       }
       this.scene.begin(this.store, this.view, false);
     }
@@ -243,10 +239,10 @@ export class App {
   private state(word: "open" | "waiting" | "closed"): void {
     this.root.dataset.state = word;
     if (word === "open") {
-      this.say("");
+      this.alert.say("");
       this.asked.runs = 0; // what was asked of a line that broke is not answered
       if (this.source.live) this.start();
-    } else this.say("The server does not answer. Is `tokenflock explore` still running? Trying again …");
+    } else this.alert.say("The server does not answer. Is `tokenflock explore` still running? Trying again …");
   }
 
   private message(message: Table): void {
@@ -265,7 +261,7 @@ export class App {
   private began(began: Began): void {
     this.asked.runs = Math.max(0, this.asked.runs - 1);
     if (this.asked.runs) return; // another run was asked for meanwhile: this one is not looked at
-    this.say("");
+    this.alert.say("");
     this.base = began.spec;
     this.store.begin(began);
     if (!this.source.live) this.controls.spec = this.current();
@@ -289,7 +285,7 @@ export class App {
     const packet = unpack(data);
     if (packet.run !== this.store.began?.run) return;
     if (packet.kind === "matrix") {
-      this.attending.matrixCame(packet.index, packet.head, packet.weights, packet.size, this.store.at(this.player.time, false)?.before);
+      this.attending.matrixCame(packet, this.store.at(this.player.time, false)?.before);
       return;
     }
     this.store.add(packet.index, packet.axes, packet.frame);
@@ -297,8 +293,8 @@ export class App {
     this.arrived();
   }
 
-  private fill(frames: Frame[], axes: number): void {
-    frames.forEach((frame, k) => this.store.add(k, axes, frame));
+  fill(frames: Frame[], axes: number): void {
+    for (const [k, frame] of frames.entries()) this.store.add(k, axes, frame);
     this.arrived();
   }
 
@@ -316,24 +312,21 @@ export class App {
     if (!began || message.run !== began.run) return;
     const { note } = began;
     this.note.textContent = note && !message.failed ? note : message.failed ? "" : message.sentence;
-    if (message.failed) this.say(message.sentence);
+    if (message.failed) this.alert.say(message.sentence);
     this.root.dataset.ended = message.sentence;
     this.redraw();
   }
 
   private error(message: Table): void {
-    if (message.about === "row" || message.about === "matrix") return this.attention.refuse(message.sentence);
+    if (message.about === "row" || message.about === "matrix") {
+      this.attention.refuse(message.sentence);
+      return;
+    }
     if (message.about === "start" || message.about === "steer") {
       this.asked.runs = Math.max(0, this.asked.runs - 1);
       if (this.asked.again) this.ask();
     }
-    this.say(message.sentence);
-  }
-
-  /** A sentence that something is wrong; the empty one takes it away. */
-  private say(sentence: string): void {
-    this.alert.hidden = !sentence;
-    if (sentence) this.alert.replaceChildren(h("span", {}, sentence), h("button", { type: "button", class: "round", "aria-label": "Close", click: () => this.say("") }, "✕"));
+    this.alert.say(message.sentence);
   }
 
   // What is shown ------------------------------------------------------------------------------------------------------
@@ -345,11 +338,14 @@ export class App {
     const began = this.store.began;
     if (!began) return;
     this.legend.textContent = legend(began, this.view);
-    this.scene.canvas.setAttribute("aria-label", `${began.n_tokens} tokens in ${began.dim} dimensions, ${began.space}. ${preset?.sentence ?? ""}`);
+    this.scene.canvas.setAttribute(
+      "aria-label",
+      `${began.n_tokens} tokens in ${began.dim} dimensions, ${began.space}. ${preset?.sentence ?? ""}`,
+    );
   }
 
   /** The moment has changed. */
-  private move(): void {
+  move(): void {
     const place = this.store.at(this.player.time, this.view.clock === "log");
     if (!place || !this.store.began) return;
     this.scene.show(this.store, place, this.view, this.attending.row, this.attending.token);

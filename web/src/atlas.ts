@@ -27,7 +27,11 @@ export class AtlasCard {
   onstatement: (name: string) => void = () => {};
   private title = h("b", { class: "row-title" });
   private words = h("p");
-  private link = h("button", { type: "button", class: "link", click: () => this.onstatement(this.claim) }, "the statement");
+  private link = h(
+    "button",
+    { type: "button", class: "link", click: () => this.onstatement(this.claim) },
+    "the statement",
+  );
   private notes = h("p", { class: "hint" });
   private now = h("p", { class: "now", "aria-live": "off" });
   private verdict = h("span", { class: "verdict" });
@@ -52,9 +56,16 @@ export class AtlasCard {
     const { atlas } = began;
     this.claim = atlas.claim;
     this.element.dataset.row = atlas.row;
-    this.title.textContent = atlas.row ? TITLES[atlas.row] ?? atlas.row : atlas.claim ? OPEN[atlas.claim] ?? "" : "No statement";
-    const words = atlas.words.replaceAll("x_1", "x₁").replaceAll("lambda_max", "λ max").replaceAll(/\bxi\b/g, "ξ");
-    this.words.textContent = words.charAt(0).toUpperCase() + words.slice(1) + ".";
+    this.title.textContent = atlas.row
+      ? (TITLES[atlas.row] ?? atlas.row)
+      : atlas.claim
+        ? (OPEN[atlas.claim] ?? "")
+        : "No statement";
+    const words = atlas.words
+      .replaceAll("x_1", "x₁")
+      .replaceAll("lambda_max", "λ max")
+      .replaceAll(/\bxi\b/g, "ξ");
+    this.words.textContent = `${words.charAt(0).toUpperCase() + words.slice(1)}.`;
     this.link.hidden = !atlas.claim;
     this.link.textContent = `Statement: ${atlas.claim}`;
     this.notes.textContent = atlas.notes.length ? `But ${atlas.notes.join("; ")}.` : "";
@@ -70,12 +81,21 @@ export class AtlasCard {
     const [gap, distance] = [value("gap"), value("distance")];
     if (Number.isFinite(gap) && began.atlas.gap) parts.push(`the farthest token is ${short(gap)} ${began.atlas.gap}`);
     if (["cloud", "two-clouds"].includes(began.atlas.row)) parts.push(`mean distance to L ${short(distance)}`);
-    const text = parts.join("; ") + ".";
+    const text = `${parts.join("; ")}.`;
     if (this.now.textContent !== text) this.now.textContent = text;
     const clouds = began.atlas.row.includes("cloud");
     const there = clouds ? count > 0.25 * began.n_tokens : gap < MET;
-    const known = Number.isFinite(gap) && began.atlas.row !== "" && began.atlas.row !== "rotating" && began.atlas.row !== "zero";
-    const verdict = !known ? "" : there ? (clouds ? "✓ Not merged: as predicted so far." : "✓ At the predicted limit.") : clouds ? "Tokens have merged." : "Not there yet.";
+    const known =
+      Number.isFinite(gap) && began.atlas.row !== "" && began.atlas.row !== "rotating" && began.atlas.row !== "zero";
+    const verdict = !known
+      ? ""
+      : there
+        ? clouds
+          ? "✓ Not merged: as predicted so far."
+          : "✓ At the predicted limit."
+        : clouds
+          ? "Tokens have merged."
+          : "Not there yet.";
     if (this.verdict.textContent !== verdict) this.verdict.textContent = verdict;
     this.verdict.classList.toggle("met", verdict.startsWith("✓"));
     this.element.dataset.clusters = String(count);

@@ -1,6 +1,7 @@
 // Whom the picked token attends to, and the attention matrix: asked for the frame that is shown, one question at a time.
 
 import type { Attention } from "./attention";
+import type { MatrixPacket } from "./packets";
 import type { Source } from "./source";
 import type { Row, View } from "./state";
 import type { Store } from "./store";
@@ -15,7 +16,12 @@ export class Attending {
   private row_ = NONE; // the frame of the row that is there
   private matrix_ = NONE;
 
-  constructor(private card: Attention, private source: Source, private store: Store, private view: View) {}
+  constructor(
+    private card: Attention,
+    private source: Source,
+    private store: Store,
+    private view: View,
+  ) {}
 
   pick(token: number | null): void {
     this.token = this.view.token = token;
@@ -69,10 +75,11 @@ export class Attending {
     this.onmove();
   }
 
-  matrixCame(frame: number, head: View["head"], weights: Float32Array, size: number, shown: number | undefined): void {
+  /** A matrix came; shown: the frame that is seen now. */
+  matrixCame({ index, head, weights, size }: MatrixPacket, shown: number | undefined): void {
     if (head !== this.view.head) return;
     this.card.matrix(weights, size, this.store.began!.n_tokens);
-    this.matrix_ = frame;
-    if (frame !== shown) this.onmove();
+    this.matrix_ = index;
+    if (index !== shown) this.onmove();
   }
 }

@@ -17,9 +17,21 @@ export class Attention {
   onopen: (open: boolean) => void = () => {};
   onpick: (token: number) => void = () => {};
   onhead: (head: View["head"]) => void = () => {};
-  private canvas = h("canvas", { width: 64, height: 64, class: "heat", role: "img", "aria-label": "Attention matrix: rows attend to columns" });
+  private canvas = h("canvas", {
+    width: 64,
+    height: 64,
+    class: "heat",
+    role: "img",
+    "aria-label": "Attention matrix: rows attend to columns",
+  });
   private told = h("p", { class: "hint" }, "Pick a token in the view, or step through them with [ and ].");
-  private bars = s("svg", { viewBox: "0 0 256 40", class: "row", preserveAspectRatio: "none", role: "img", "aria-label": "Attention row" });
+  private bars = s("svg", {
+    viewBox: "0 0 256 40",
+    class: "row",
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": "Attention row",
+  });
   private details: HTMLDetailsElement;
   private select = h("select", { name: "head", change: () => this.onhead(asHead(this.select.value)) });
   private choice: HTMLElement;
@@ -35,7 +47,15 @@ export class Attention {
       this.canvas,
       h("p", { class: "hint" }, "Row i attends to column j; bright is 1, dark 10⁻⁴ or less."),
     );
-    this.element = h("section", { class: "card attention" }, h("h2", {}, "Attention"), this.choice, this.told, this.bars, this.details);
+    this.element = h(
+      "section",
+      { class: "card attention" },
+      h("h2", {}, "Attention"),
+      this.choice,
+      this.told,
+      this.bars,
+      this.details,
+    );
     this.canvas.addEventListener("click", (event) => {
       const box = this.canvas.getBoundingClientRect();
       if (this.size) this.onpick(Math.floor(((event.clientY - box.top) / box.height) * this.size));
@@ -94,8 +114,16 @@ export class Attention {
     }
     const others = row.strongest
       .slice(0, 4)
-      .map(([j, w]) => `${j === row.token ? "itself" : j >= row.n_tokens ? `frozen ${j - row.n_tokens + 1}` : j + 1} ${short(w)}`);
-    const leader = row.leader >= row.n_tokens ? `frozen token ${row.leader - row.n_tokens + 1}` : row.leader === row.token ? "itself" : `token ${row.leader + 1}`;
+      .map(
+        ([j, w]) =>
+          `${j === row.token ? "itself" : j >= row.n_tokens ? `frozen ${j - row.n_tokens + 1}` : j + 1} ${short(w)}`,
+      );
+    const leader =
+      row.leader >= row.n_tokens
+        ? `frozen token ${row.leader - row.n_tokens + 1}`
+        : row.leader === row.token
+          ? "itself"
+          : `token ${row.leader + 1}`;
     this.told.replaceChildren(
       h("b", {}, `Token ${row.token + 1}`),
       ` of cluster ${cluster + 1} follows `,
@@ -105,7 +133,14 @@ export class Attention {
     const width = 256 / row.parts.length;
     const most = Math.max(...row.parts, 1e-12);
     this.bars.replaceChildren(
-      ...row.parts.map((p, k) => s("rect", { x: k * width, width: Math.max(0.6, width - 0.3), y: 40 - (40 * p) / most, height: (40 * p) / most })),
+      ...row.parts.map((p, k) =>
+        s("rect", {
+          x: k * width,
+          width: Math.max(0.6, width - 0.3),
+          y: 40 - (40 * p) / most,
+          height: (40 * p) / most,
+        }),
+      ),
     );
   }
 

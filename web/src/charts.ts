@@ -37,7 +37,8 @@ const CHARTS: Chart[] = [
   {
     id: "energy",
     title: "Energy",
-    sentence: "The mean of exp(β(⟨x,y⟩ − 1)): far clusters with shares p of the tokens have Σ p². Full attention never lowers it.",
+    sentence:
+      "The mean of exp(β(⟨x,y⟩ − 1)): far clusters with shares p of the tokens have Σ p². Full attention never lowers it.",
     lines: [{ measure: "energy", name: "energy", colour: BLUE }],
     low: 0,
     high: 1,
@@ -56,7 +57,8 @@ const CHARTS: Chart[] = [
   {
     id: "distance",
     title: "Distance to L",
-    sentence: "The mean distance from the leading eigenspace L of V, and (dashed) the largest from the predicted limit.",
+    sentence:
+      "The mean distance from the leading eigenspace L of V, and (dashed) the largest from the predicted limit.",
     lines: [
       { measure: "distance", name: "mean to L", colour: BLUE },
       { measure: "gap", name: "largest to the limit", colour: ORANGE, dash: "5 3" },
@@ -86,7 +88,7 @@ export function timeAt(place: number, store: Store, clock: View["clock"]): numbe
   const [first, end] = [store.firstTime, store.endTime];
   if (clock === "linear") return place * end;
   if (place <= 0.04) return (place / 0.04) * first;
-  return first * Math.pow(end / first, (place - 0.04) / 0.96);
+  return first * (end / first) ** ((place - 0.04) / 0.96);
 }
 
 export class Charts {
@@ -115,14 +117,24 @@ export class Charts {
         const value = h("output", { class: "value", "data-chart": chart.id });
         const svg = s(
           "svg",
-          { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${chart.title} against time`, pointerdown: (e: PointerEvent) => this.scrub(e) },
+          {
+            viewBox: `0 0 ${W} ${H}`,
+            role: "img",
+            "aria-label": `${chart.title} against time`,
+            pointerdown: (e: PointerEvent) => this.scrub(e),
+          },
           s("g", { class: "axes" }),
           s("g", { class: "plot" }),
           hand,
         );
         svg.addEventListener("pointermove", (e) => e.buttons && this.scrub(e));
         this.hands.set(chart.id, { hand, value, svg, chart });
-        return h("figure", { class: "chart", title: chart.sentence }, h("figcaption", {}, h("b", {}, chart.title), value), svg);
+        return h(
+          "figure",
+          { class: "chart", title: chart.sentence },
+          h("figcaption", {}, h("b", {}, chart.title), value),
+          svg,
+        );
       }),
     );
   }
@@ -138,13 +150,17 @@ export class Charts {
     const values = chart.lines.map((line) => {
       const index = store.measure(line.measure);
       return store.there
-        .map((k) => [placeOf(store.frames[k]!.time, store, view.clock), store.frames[k]!.measures[index]] as [number, number])
+        .map(
+          (k) =>
+            [placeOf(store.frames[k]!.time, store, view.clock), store.frames[k]!.measures[index]] as [number, number],
+        )
         .filter(([, y]) => Number.isFinite(y));
     });
     const all = values.flat().map(([, y]) => y);
     const low = chart.low ?? Math.min(...all);
     const high = Math.max(chart.high ?? -Infinity, ...all, low + 1e-9);
-    const scale = (y: number): number => (chart.log ? Math.log(Math.max(y, low) / low) / Math.log(Math.max(high, low * 2) / low) : (y - low) / (high - low));
+    const scale = (y: number): number =>
+      chart.log ? Math.log(Math.max(y, low) / low) / Math.log(Math.max(high, low * 2) / low) : (y - low) / (high - low);
     const px = (x: number): number => LEFT + x * (W - LEFT - RIGHT);
     const py = (y: number): number => H - BOTTOM - scale(y) * (H - TOP - BOTTOM);
     const plot = svg.querySelector(".plot")!;
@@ -152,13 +168,28 @@ export class Charts {
       ...chart.lines.map((line, k) => {
         const points = values[k].map(([x, y]) => [px(x).toFixed(1), py(y).toFixed(1)]);
         const d = points.map(([x, y], j) => (j ? (chart.steps ? `H${x}V${y}` : `L${x} ${y}`) : `M${x} ${y}`)).join("");
-        return s("path", { d, fill: "none", stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash, class: k ? "second" : "first" });
+        return s("path", {
+          d,
+          fill: "none",
+          stroke: line.colour,
+          "stroke-width": 1.6,
+          "stroke-dasharray": line.dash,
+          class: k ? "second" : "first",
+        });
       }),
     );
     svg.querySelector(".axes")!.replaceChildren(...this.axes(chart, store, view, low, high, px, py));
   }
 
-  private axes(chart: Chart, store: Store, view: View, low: number, high: number, px: (x: number) => number, py: (y: number) => number): SVGElement[] {
+  private axes(
+    chart: Chart,
+    store: Store,
+    view: View,
+    low: number,
+    high: number,
+    px: (x: number) => number,
+    py: (y: number) => number,
+  ): SVGElement[] {
     const parts: SVGElement[] = [s("path", { d: `M${LEFT} ${TOP}V${H - BOTTOM}H${W - RIGHT}`, class: "axis" })];
     const ticksY = chart.log ? logTicks(low, Math.max(high, 2 * low), 4) : [low, (low + high) / 2, high];
     for (const y of ticksY) {
@@ -201,17 +232,26 @@ export class Charts {
   /** All charts as one SVG file. */
   svg(title: string): string {
     const parts = [...this.hands.values()];
-    const root = s("svg", { viewBox: `0 0 ${2 * W} ${Math.ceil(parts.length / 2) * (H + 24) + 24}`, "font-family": "sans-serif", "font-size": 10 });
+    const root = s("svg", {
+      viewBox: `0 0 ${2 * W} ${Math.ceil(parts.length / 2) * (H + 24) + 24}`,
+      "font-family": "sans-serif",
+      "font-size": 10,
+    });
     root.append(s("text", { x: 8, y: 16, "font-size": 12 }, title));
     parts.forEach(({ svg, chart }, k) => {
-      const group = s("g", { transform: `translate(${(k % 2) * W} ${24 + Math.floor(k / 2) * (H + 24)})` }, s("text", { x: LEFT, y: 12 }, chart.title));
+      const group = s(
+        "g",
+        { transform: `translate(${(k % 2) * W} ${24 + Math.floor(k / 2) * (H + 24)})` },
+        s("text", { x: LEFT, y: 12 }, chart.title),
+      );
       const inner = s("g", { transform: "translate(0 16)" });
       for (const child of svg.children) {
         const copy = child.cloneNode(true) as SVGElement;
         for (const part of [copy, ...copy.querySelectorAll<SVGElement>("*")]) {
           const name = part.getAttribute("class");
           if (name === "axis") part.setAttribute("fill", "none");
-          if (name && ["axis", "grid", "hand"].includes(name)) part.setAttribute("stroke", name === "grid" ? "#ddd" : "#888");
+          if (name && ["axis", "grid", "hand"].includes(name))
+            part.setAttribute("stroke", name === "grid" ? "#ddd" : "#888");
         }
         inner.append(copy);
       }
@@ -227,6 +267,6 @@ function logTicks(low: number, high: number, most: number): number[] {
   const [a, b] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
   const step = Math.max(1, Math.ceil((b - a) / most));
   const ticks: number[] = [];
-  for (let k = a; k <= b; k += step) ticks.push(Math.pow(10, k));
+  for (let k = a; k <= b; k += step) ticks.push(10 ** k);
   return ticks.length > 1 ? ticks : [low, high];
 }

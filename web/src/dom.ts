@@ -51,10 +51,13 @@ export function throttled(seconds: number, action: () => void): () => void {
   return () => {
     const wait = 1000 * seconds - (performance.now() - last);
     if (timer) return;
-    timer = window.setTimeout(() => {
-      timer = 0;
-      last = performance.now();
-      action();
-    }, Math.max(0, wait));
+    timer = window.setTimeout(
+      () => {
+        timer = 0;
+        last = performance.now();
+        action();
+      },
+      Math.max(0, wait),
+    );
   };
 }

@@ -9,7 +9,8 @@ export function drawn(picture: Picture | null): SVGSVGElement {
   const svg = s("svg", { viewBox: "0 0 1000 1000", "aria-hidden": "true" });
   if (!picture) return svg;
   if (picture.kind !== "open") svg.append(s("circle", { cx: 500, cy: 500, r: 420, class: "outline" }));
-  if (picture.kind === "sphere") svg.append(s("ellipse", { cx: 500, cy: 500, rx: 420, ry: 150, class: "outline thin" }));
+  if (picture.kind === "sphere")
+    svg.append(s("ellipse", { cx: 500, cy: 500, rx: 420, ry: 150, class: "outline thin" }));
   if (picture.hull) svg.append(s("polygon", { points: picture.hull.join(" "), class: "hull" }));
   for (const path of picture.paths) svg.append(s("polyline", { points: path.join(" "), class: "path" }));
   for (const [x, y, c] of picture.points) svg.append(s("circle", { cx: x, cy: y, r: 22, fill: css(clusterColour(c)) }));
@@ -26,8 +27,17 @@ export class Gallery {
   constructor() {
     this.dialog = h(
       "dialog",
-      { class: "wide", "aria-label": "Presets", click: (event: MouseEvent) => event.target === this.dialog && this.dialog.close() },
-      h("header", {}, h("h2", {}, "Every figure and claim of the papers"), h("button", { type: "button", class: "round", "aria-label": "Close", click: () => this.dialog.close() }, "✕")),
+      {
+        class: "wide",
+        "aria-label": "Presets",
+        click: (event: MouseEvent) => event.target === this.dialog && this.dialog.close(),
+      },
+      h(
+        "header",
+        {},
+        h("h2", {}, "Every figure and claim of the papers"),
+        h("button", { type: "button", class: "round", "aria-label": "Close", click: () => this.dialog.close() }, "✕"),
+      ),
       this.list,
     );
   }
@@ -56,7 +66,13 @@ export class Gallery {
             ...members.map((preset) =>
               h(
                 "button",
-                { type: "button", class: "preset", "data-preset": preset.name, title: `${preset.sentence} (${preset.shows.join(", ")})`, click: () => this.choose(preset) },
+                {
+                  type: "button",
+                  class: "preset",
+                  "data-preset": preset.name,
+                  title: `${preset.sentence} (${preset.shows.join(", ")})`,
+                  click: () => this.choose(preset),
+                },
                 drawn(preset.picture),
                 h("b", {}, preset.title),
                 h("small", {}, preset.shows.join(" · ")),

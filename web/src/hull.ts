@@ -28,7 +28,10 @@ export class Hull {
     new THREE.BufferGeometry(),
     new THREE.MeshBasicMaterial({ transparent: true, opacity: 0.1, side: THREE.DoubleSide, depthWrite: false }),
   );
-  private edges = new THREE.LineSegments(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ transparent: true, opacity: 0.6 }));
+  private edges = new THREE.LineSegments(
+    new THREE.BufferGeometry(),
+    new THREE.LineBasicMaterial({ transparent: true, opacity: 0.6 }),
+  );
 
   constructor() {
     this.group.add(this.face, this.edges);
@@ -42,7 +45,10 @@ export class Hull {
   /** Around these points, 3 coordinates each; flat: all in the plane. */
   around(points: Float32Array, flat: boolean): void {
     const [faces, lines] = flat ? this.plane(points) : this.solid(points);
-    for (const [object, data] of [[this.face, faces], [this.edges, lines]] as const) {
+    for (const [object, data] of [
+      [this.face, faces],
+      [this.edges, lines],
+    ] as const) {
       object.geometry.dispose();
       object.geometry = new THREE.BufferGeometry();
       object.geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(data), 3));

@@ -13,7 +13,9 @@ export function layout(app: App, stage: HTMLElement, live: boolean, gallery: boo
       "header",
       { class: "head" },
       h("h1", {}, "tokenflock"),
-      live && gallery ? button("Presets", "Presets: every figure and claim (P)", () => app.gallery.open(), "presets") : null,
+      live && gallery
+        ? button("Presets", "Presets: every figure and claim (P)", () => app.gallery.open(), "presets")
+        : null,
       live ? button("Restart", "Restart from the start (R)", () => app.restart(), "restart") : null,
       h("span", { class: "space" }),
       app.note,
@@ -22,7 +24,7 @@ export function layout(app: App, stage: HTMLElement, live: boolean, gallery: boo
       button("?", "Help and keys (?)", () => app.help.showModal(), "help"),
     ),
     live ? h("nav", { class: "side left", "aria-label": "Controls" }, app.controls.element) : null,
-    h("main", { class: "middle" }, app.sentence, stage, app.legend, app.alert),
+    h("main", { class: "middle" }, app.sentence, stage, app.legend, app.alert.element),
     h("aside", { class: "side right" }, app.atlas.element, app.attention.element),
     app.charts.element,
     app.player.element,

@@ -23,7 +23,8 @@ export class Lines {
       this.positions = new Float32Array(3 * room);
       this.tints = new Uint8Array(4 * room);
       this.object.geometry.dispose();
-      const geometry = (this.object.geometry = new THREE.BufferGeometry());
+      const geometry = new THREE.BufferGeometry();
+      this.object.geometry = geometry;
       geometry.boundingSphere = new THREE.Sphere(); // nothing is left out by it, and it need not be computed
       geometry.setAttribute("position", new THREE.BufferAttribute(this.positions, 3).setUsage(THREE.DynamicDrawUsage));
       geometry.setAttribute("color", new THREE.BufferAttribute(this.tints, 4, true).setUsage(THREE.DynamicDrawUsage));

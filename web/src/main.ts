@@ -2,8 +2,8 @@
 
 import { App } from "./app";
 import { guest } from "./notebook";
-import { RecordedSource, SocketSource, WidgetSource, type Recording, type WidgetModel } from "./source";
-import { decode, type Began, type Preset, type Shared } from "./state";
+import { RecordedSource, type Recording, SocketSource, type WidgetModel, WidgetSource } from "./source";
+import { type Began, decode, type Preset, type Shared } from "./state";
 
 /** What the page carries: the preset that it opens with, and the first frame of its run. */
 interface First {
@@ -64,7 +64,8 @@ if (host) {
   document.adoptedStyleSheets = [sheet];
   const data = document.getElementById("tokenflock-run");
   if (data) recorded(host, data as HTMLScriptElement);
-  else if (host.dataset.socket) void served(host, JSON.parse(document.getElementById("tokenflock-first")!.textContent!));
+  else if (host.dataset.socket)
+    void served(host, JSON.parse(document.getElementById("tokenflock-first")!.textContent!));
 }
 
 /** In a notebook: see src/tokenflock/explorer/widget.py. */
@@ -74,12 +75,18 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   const meta = model.get("meta");
   let app: App;
   if (model.get("live")) {
-    app = new App(place, new WidgetSource(model), { shared: { spec: meta.spec, view: meta.view }, presets: meta.presets });
+    app = new App(place, new WidgetSource(model), {
+      shared: { spec: meta.spec, view: meta.view },
+      presets: meta.presets,
+    });
   } else {
     const view = model.get("data") as DataView;
     const data = new Uint8Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) as ArrayBuffer);
     const recording: Recording = { ...meta, data };
-    app = new App(place, new RecordedSource(recording), { shared: { spec: meta.began.spec, view: meta.view }, title: meta.title });
+    app = new App(place, new RecordedSource(recording), {
+      shared: { spec: meta.began.spec, view: meta.view },
+      title: meta.title,
+    });
   }
   show(place, app);
   return () => {

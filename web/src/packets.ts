@@ -13,9 +13,24 @@ export interface Frame {
   measures: Float64Array;
 }
 
-export type Packet =
-  | { kind: "frame"; run: number; index: number; axes: number; frame: Frame }
-  | { kind: "matrix"; run: number; index: number; size: number; head: number | "mean"; weights: Float32Array };
+export interface FramePacket {
+  kind: "frame";
+  run: number;
+  index: number;
+  axes: number;
+  frame: Frame;
+}
+
+export interface MatrixPacket {
+  kind: "matrix";
+  run: number;
+  index: number; // of the frame
+  size: number;
+  head: number | "mean";
+  weights: Float32Array;
+}
+
+export type Packet = FramePacket | MatrixPacket;
 
 export function unpack(buffer: ArrayBuffer): Packet {
   const view = new DataView(buffer);
@@ -28,17 +43,37 @@ export function unpack(buffer: ArrayBuffer): Packet {
   const n = view.getUint32(24, true);
   const axes = view.getUint16(28, true);
   const measured = view.getUint16(30, true);
-  if (kind === 2) return { kind: "matrix", run, index, size: n, head: axes === MEAN ? "mean" : axes, weights: new Float32Array(buffer, HEADER, n * n) };
+  if (kind === 2)
+    return {
+      kind: "matrix",
+      run,
+      index,
+      size: n,
+      head: axes === MEAN ? "mean" : axes,
+      weights: new Float32Array(buffer, HEADER, n * n),
+    };
   let at = HEADER;
   const measures = new Float64Array(buffer, at, measured);
   at += 8 * measured;
   const positions = new Float32Array(buffer, at, n * axes);
   at += 4 * n * axes;
-  return { kind: "frame", run, index, axes, frame: { time, positions, labels: new Uint16Array(buffer, at, n), measures } };
+  return {
+    kind: "frame",
+    run,
+    index,
+    axes,
+    frame: { time, positions, labels: new Uint16Array(buffer, at, n), measures },
+  };
 }
 
 /** An attention matrix as the server would send it. */
-export function packMatrix(run: number, index: number, head: number | "mean", size: number, weights: Float32Array): ArrayBuffer {
+export function packMatrix(
+  run: number,
+  index: number,
+  head: number | "mean",
+  size: number,
+  weights: Float32Array,
+): ArrayBuffer {
   const buffer = new ArrayBuffer(HEADER + weights.byteLength);
   const view = new DataView(buffer);
   view.setUint32(0, MAGIC, true);
@@ -97,6 +132,11 @@ export async function replay(data: Uint8Array<ArrayBuffer>, head: RecordingHead,
       for (let i = 0; i < n; i++) positions[i * axes + a] = steps[i] * size;
     }
     const labels = planes[axes].subarray(k * n, (k + 1) * n);
-    return { time: times[k], positions, labels, measures: numbers.subarray(k * head.measures, (k + 1) * head.measures) };
+    return {
+      time: times[k],
+      positions,
+      labels,
+      measures: numbers.subarray(k * head.measures, (k + 1) * head.measures),
+    };
   });
 }

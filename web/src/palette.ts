@@ -14,7 +14,9 @@ const OKABE: Rgb[] = [
 ];
 const SHADES = [1, 0.68, 1.28];
 
-const CLUSTERS = SHADES.flatMap((shade) => OKABE.map((base) => base.map((c) => Math.min(255, Math.round(c * shade + (shade > 1 ? 20 : 0)))) as Rgb));
+const CLUSTERS = SHADES.flatMap((shade) =>
+  OKABE.map((base) => base.map((c) => Math.min(255, Math.round(c * shade + (shade > 1 ? 20 : 0)))) as Rgb),
+);
 
 /** The colour of a cluster, known by its first token: it keeps it through time. */
 export function clusterColour(first: number): Rgb {

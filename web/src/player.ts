@@ -22,7 +22,10 @@ export class Player {
   private loaded = h("div", { class: "loaded" });
   private pace: HTMLSelectElement;
 
-  constructor(private store: Store, private view: View) {
+  constructor(
+    private store: Store,
+    private view: View,
+  ) {
     const button = (label: string, icon: string, action: () => void): HTMLButtonElement =>
       h("button", { type: "button", class: "round", "aria-label": label, title: label, click: action }, icon);
     this.play = button("Play or pause (space)", "▶", () => this.toggle());
@@ -36,7 +39,17 @@ export class Player {
       "aria-label": "Time line",
       input: () => this.scrub(Number(this.line.value) / RESOLUTION),
     });
-    this.clock = h("button", { type: "button", class: "quiet", "aria-pressed": "false", title: "Logarithmic clock (L)", click: () => this.flip() }, "log t");
+    this.clock = h(
+      "button",
+      {
+        type: "button",
+        class: "quiet",
+        "aria-pressed": "false",
+        title: "Logarithmic clock (L)",
+        click: () => this.flip(),
+      },
+      "log t",
+    );
     this.pace = h(
       "select",
       { "aria-label": "Pace", title: "Pace", change: () => (this.view.pace = Number(this.pace.value)) },

@@ -104,7 +104,8 @@ export class Points implements Drawing {
     const { changed } = tokens;
     if (changed.has("count")) {
       this.object.geometry.dispose();
-      const geometry = (this.object.geometry = new THREE.BufferGeometry());
+      const geometry = new THREE.BufferGeometry();
+      this.object.geometry = geometry;
       geometry.boundingSphere = new THREE.Sphere(); // nothing is left out by it, and it need not be computed
       for (const [name, array, width] of [
         ["position", tokens.here, tokens.axes],

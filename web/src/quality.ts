@@ -89,3 +89,15 @@ export class Quality {
     return true;
   }
 }
+
+/** A canvas without smooth edges, if there is no graphics card: they would take most of the time. Else null. */
+export function drawnInSoftware(): { canvas: HTMLCanvasElement; context: WebGL2RenderingContext } | null {
+  const canvas = document.createElement("canvas");
+  const context = canvas.getContext("webgl2", { antialias: false, alpha: true });
+  if (!context) return null;
+  const told = context.getExtension("WEBGL_debug_renderer_info");
+  const name = String(context.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : context.RENDERER));
+  if (/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)) return { canvas, context };
+  context.getExtension("WEBGL_lose_context")?.loseContext();
+  return null;
+}

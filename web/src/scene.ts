@@ -4,14 +4,14 @@ import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { Hull } from "./hull";
 import { Lines } from "./lines";
-import { clusterColour, scaleColour, type Rgb } from "./palette";
+import { clusterColour, type Rgb, scaleColour } from "./palette";
 import { Points } from "./points";
-import { Quality } from "./quality";
+import { drawnInSoftware, Quality } from "./quality";
 import { Splats } from "./splats";
+import { arrows, circle, globe } from "./stage";
 import type { Row, View } from "./state";
 import type { Place, Store } from "./store";
-import { Tokens, type Drawing } from "./tokens";
-import { arrows, circle, globe } from "./stage";
+import { type Drawing, Tokens } from "./tokens";
 
 const MOST_TRAILS = 300; // tokens that leave one
 const MOST_HULL = 4000;
@@ -123,14 +123,15 @@ export class Scene {
     const offset = this.camera.position.clone().sub(this.controls.target);
     if (this.flat) {
       const step = 0.1 * offset.length();
-      for (const v of [this.camera.position, this.controls.target]) v.add(new THREE.Vector3(across * step, up * step, 0));
+      for (const v of [this.camera.position, this.controls.target])
+        v.add(new THREE.Vector3(across * step, up * step, 0));
     } else {
       const s = new THREE.Spherical().setFromVector3(offset);
       s.theta += 0.1 * across;
       s.phi = Math.min(Math.PI - 0.05, Math.max(0.05, s.phi - 0.1 * up));
       offset.setFromSpherical(s);
     }
-    offset.multiplyScalar(Math.pow(1.15, -closer));
+    offset.multiplyScalar(1.15 ** -closer);
     if (!this.flat || closer) this.camera.position.copy(this.controls.target).add(offset);
     this.controls.update();
     this.dirty = true;
@@ -144,7 +145,11 @@ export class Scene {
     this.paper.set(style.getPropertyValue("--paper").trim() || "#fff");
     this.faint.set(style.getPropertyValue("--line").trim() || "#ccc");
     for (const child of [...this.stageGroup.children]) this.stageGroup.remove(child);
-    const parts = this.onSphere ? (this.flat ? circle(this.faint) : globe(this.faint, this.paper)) : arrows(this.faint, this.flat);
+    const parts = this.onSphere
+      ? this.flat
+        ? circle(this.faint)
+        : globe(this.faint, this.paper)
+      : arrows(this.faint, this.flat);
     this.stageGroup.add(...parts);
     this.hull.colour(this.ink);
     this.dirty = true;
@@ -158,7 +163,8 @@ export class Scene {
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
     // A narrow window must not cut the circle off at its sides.
-    this.camera.fov = width < height ? (2 * 180 * Math.atan(Math.tan((35 * Math.PI) / 360) * (height / width))) / Math.PI : 35;
+    this.camera.fov =
+      width < height ? (2 * 180 * Math.atan(Math.tan((35 * Math.PI) / 360) * (height / width))) / Math.PI : 35;
     this.camera.updateProjectionMatrix();
     this.dirty = true;
   }
@@ -173,12 +179,19 @@ export class Scene {
     const moved = before !== this.shown.before || after !== this.shown.after || key !== this.shown.key;
     if (moved) {
       this.shown = { before, after, key };
-      this.scale = this.onSphere ? 1 : 1 / this.reach(store, before);
+      this.scale = this.onSphere ? 1 : 1 / store.reach(before);
       this.tokens.place(a.positions, b.positions);
       this.tokens.dress(this.colours(store, before, view), a.labels, this.counts(a.labels));
       this.trail(store, before, view);
     }
-    this.tokens.look = { part, size: this.dot(), scale: this.scale, onSphere: this.onSphere, flat: this.flat, edge: this.paper };
+    this.tokens.look = {
+      part,
+      size: this.dot(),
+      scale: this.scale,
+      onSphere: this.onSphere,
+      flat: this.flat,
+      edge: this.paper,
+    };
     this.mark(store, token);
     this.ray(row && row.frame === before && row.token === token ? row : null);
     const was = this.hull.group.visible;
@@ -191,22 +204,7 @@ export class Scene {
   /** A token in pixels: smaller where there are many. */
   private dot(): number {
     const base = this.side / 80;
-    return Math.max(2, Math.min(7, base * Math.pow(200 / Math.max(this.count, 100), 0.35)));
-  }
-
-  /** How far tokens reach: at least as far as at the start, so that a hull is seen to shrink. */
-  private reach(store: Store, index: number): number {
-    const size = (k: number): number => {
-      let most = 1e-24;
-      const p = store.frames[k]!.positions;
-      for (let i = 0; i < p.length; i += store.axes) {
-        let square = 0;
-        for (let c = 0; c < store.axes; c++) square += p[i + c] * p[i + c];
-        if (square > most) most = square;
-      }
-      return Math.sqrt(most);
-    };
-    return Math.max(size(store.there[0]), size(index));
+    return Math.max(2, Math.min(7, base * (200 / Math.max(this.count, 100)) ** 0.35));
   }
 
   private between(store: Store, place: Place): Float32Array {
@@ -214,7 +212,8 @@ export class Scene {
     const axes = store.axes;
     const out = new Float32Array(3 * this.count);
     for (let i = 0; i < this.count; i++) {
-      for (let c = 0; c < axes; c++) out[3 * i + c] = (a[axes * i + c] + place.part * (b[axes * i + c] - a[axes * i + c])) * this.scale;
+      for (let c = 0; c < axes; c++)
+        out[3 * i + c] = (a[axes * i + c] + place.part * (b[axes * i + c] - a[axes * i + c])) * this.scale;
     }
     return out;
   }
@@ -288,7 +287,15 @@ export class Scene {
       for (let k = 0; k < 32; k++) {
         for (const a of [k, k + 1]) {
           const [u, v] = [radius * Math.cos((a * Math.PI) / 16), radius * Math.sin((a * Math.PI) / 16)];
-          lines.end(x + u * right.x + v * up.x, y + u * right.y + v * up.y, z + u * right.z + v * up.z, red, green, blue, 1);
+          lines.end(
+            x + u * right.x + v * up.x,
+            y + u * right.y + v * up.y,
+            z + u * right.z + v * up.z,
+            red,
+            green,
+            blue,
+            1,
+          );
         }
       }
     };
@@ -381,16 +388,4 @@ export class Scene {
     this.renderer.dispose();
     this.renderer.forceContextLoss();
   }
-}
-
-/** A canvas without smooth edges, if there is no graphics card: they would take most of the time. Else null. */
-function drawnInSoftware(): { canvas: HTMLCanvasElement; context: WebGL2RenderingContext } | null {
-  const canvas = document.createElement("canvas");
-  const context = canvas.getContext("webgl2", { antialias: false, alpha: true });
-  if (!context) return null;
-  const told = context.getExtension("WEBGL_debug_renderer_info");
-  const name = String(context.getParameter(told ? told.UNMASKED_RENDERER_WEBGL : context.RENDERER));
-  if (/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)) return { canvas, context };
-  context.getExtension("WEBGL_lose_context")?.loseContext();
-  return null;
 }

@@ -21,15 +21,17 @@ export function measuresCsv(store: Store): string {
     const frame = store.frames[k]!;
     return [k, frame.time, ...frame.measures].map((v) => (Number.isNaN(v) ? "" : v)).join(",");
   });
-  return [`frame,time,${names.join(",")}`, ...lines].join("\n") + "\n";
+  return `${[`frame,time,${names.join(",")}`, ...lines].join("\n")}\n`;
 }
 
 /** The tokens of one frame, as they are shown. */
 export function tokensCsv(store: Store, index: number): string {
   const frame = store.frames[index]!;
   const axes = store.axes;
-  const lines = Array.from(frame.labels, (label, i) => [i, label, ...frame.positions.subarray(axes * i, axes * (i + 1))].join(","));
-  return [`token,cluster,${["x", "y", "z"].slice(0, axes).join(",")}`, ...lines].join("\n") + "\n";
+  const lines = Array.from(frame.labels, (label, i) =>
+    [i, label, ...frame.positions.subarray(axes * i, axes * (i + 1))].join(","),
+  );
+  return `${[`token,cluster,${["x", "y", "z"].slice(0, axes).join(",")}`, ...lines].join("\n")}\n`;
 }
 
 export interface Choices {
@@ -75,7 +77,11 @@ export function choices(app: App): Choices {
 
 export function shareDialog(choices: Choices, live: boolean): HTMLDialogElement {
   const rows: [keyof Choices, string, string][] = [
-    ...(live ? ([["address", "Copy the address", "It holds the whole state: whoever opens it sees this run at this moment."]] as [keyof Choices, string, string][]) : []),
+    ...(live
+      ? ([
+          ["address", "Copy the address", "It holds the whole state: whoever opens it sees this run at this moment."],
+        ] as [keyof Choices, string, string][])
+      : []),
     ["png", "Picture (PNG)", "The view as it is now."],
     ["svg", "Charts (SVG)", "For a paper or a talk."],
     ["measures", "Measures (CSV)", "Clusters, energy and distances of every frame."],
@@ -86,12 +92,22 @@ export function shareDialog(choices: Choices, live: boolean): HTMLDialogElement 
   const dialog: HTMLDialogElement = h(
     "dialog",
     { "aria-label": "Share", click: (event: MouseEvent) => event.target === dialog && dialog.close() },
-    h("header", {}, h("h2", {}, "Take it along"), h("button", { type: "button", class: "round", "aria-label": "Close", click: () => dialog.close() }, "✕")),
+    h(
+      "header",
+      {},
+      h("h2", {}, "Take it along"),
+      h("button", { type: "button", class: "round", "aria-label": "Close", click: () => dialog.close() }, "✕"),
+    ),
     h(
       "div",
       { class: "rows" },
       ...rows.map(([key, title, sentence]) =>
-        h("button", { type: "button", class: "choice", "data-share": key, click: () => choices[key]() }, h("b", {}, title), h("small", {}, sentence)),
+        h(
+          "button",
+          { type: "button", class: "choice", "data-share": key, click: () => choices[key]() },
+          h("b", {}, title),
+          h("small", {}, sentence),
+        ),
       ),
     ),
     h("p", { class: "hint" }, "A saved run becomes one HTML file with: tokenflock explore --export run.zarr page.html"),
@@ -120,10 +136,31 @@ export function helpDialog(): HTMLDialogElement {
   const dialog: HTMLDialogElement = h(
     "dialog",
     { "aria-label": "Help", click: (event: MouseEvent) => event.target === dialog && dialog.close() },
-    h("header", {}, h("h2", {}, "What is seen, and keys"), h("button", { type: "button", class: "round", "aria-label": "Close", click: () => dialog.close() }, "✕")),
-    h("p", {}, "Every dot is a token. Attention moves it towards the tokens that it attends to, as the layers of a transformer do; time is depth."),
-    h("p", {}, "★ is the first token, ■ a strong Rényi center, ◆ an ordinary one, ○ a frozen token. V is changed by dragging its eigenvalues: to the right tokens attract, to the left they repel."),
-    h("table", {}, h("tbody", {}, ...KEYS.map(([key, words]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, words))))),
+    h(
+      "header",
+      {},
+      h("h2", {}, "What is seen, and keys"),
+      h("button", { type: "button", class: "round", "aria-label": "Close", click: () => dialog.close() }, "✕"),
+    ),
+    h(
+      "p",
+      {},
+      "Every dot is a token. Attention moves it towards the tokens that it attends to, as the layers of a transformer do; time is depth.",
+    ),
+    h(
+      "p",
+      {},
+      "★ is the first token, ■ a strong Rényi center, ◆ an ordinary one, ○ a frozen token. V is changed by dragging its eigenvalues: to the right tokens attract, to the left they repel.",
+    ),
+    h(
+      "table",
+      {},
+      h(
+        "tbody",
+        {},
+        ...KEYS.map(([key, words]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, words))),
+      ),
+    ),
   );
   return dialog;
 }

@@ -1,7 +1,7 @@
 // Where frames come from: a server, a notebook, or a recording inside the page. The page asks all three the same way.
 
+import { type Frame, packMatrix, type RecordingHead, replay } from "./packets";
 import type { Spec, Table, View } from "./state";
-import { packMatrix, replay, type Frame, type RecordingHead } from "./packets";
 
 export interface Listener {
   message(message: Table): void;
@@ -140,7 +140,9 @@ export class RecordedSource implements Source {
     if (!forms) return null;
     if (which !== "mean") return this.headWeights(frame, token, forms[which]);
     const mean = new Float64Array(this.recording.head.n);
-    for (const form of forms) this.headWeights(frame, token, form).forEach((p, j) => (mean[j] += p / forms.length));
+    for (const form of forms) {
+      for (const [j, p] of this.headWeights(frame, token, form).entries()) mean[j] += p / forms.length;
+    }
     return mean;
   }
 
@@ -171,11 +173,18 @@ export class RecordedSource implements Source {
   private row(frame: number, token: number, head: View["head"]): void {
     const p = this.weights(frame, token, head);
     if (!p) {
-      this.listener?.message({ type: "error", about: "row", sentence: "This recording does not hold what attention needs." });
+      this.listener?.message({
+        type: "error",
+        about: "row",
+        sentence: "This recording does not hold what attention needs.",
+      });
       return;
     }
     const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a]);
-    const strongest = order.slice(0, 8).filter((j) => p[j] > 0).map((j) => [j, p[j]]);
+    const strongest = order
+      .slice(0, 8)
+      .filter((j) => p[j] > 0)
+      .map((j) => [j, p[j]]);
     const parts = pooled(Array.from(p), 256, (a, b) => a + b, 0);
     this.listener?.message({ type: "row", frame, token, head, leader: order[0], strongest, parts, n_tokens: p.length });
   }
@@ -187,7 +196,11 @@ export class RecordedSource implements Source {
     for (let i = 0; i < n; i++) {
       const p = this.weights(frame, i, head);
       if (!p) {
-        this.listener?.message({ type: "error", about: "matrix", sentence: "This recording does not hold what attention needs." });
+        this.listener?.message({
+          type: "error",
+          about: "matrix",
+          sentence: "This recording does not hold what attention needs.",
+        });
         return;
       }
       const row = Math.floor((i * size) / n) * size;
@@ -205,7 +218,7 @@ function seen(mask: any, i: number, n: number): [number, number] {
   if (mask === "full") return [0, n];
   const text = typeof mask === "string" ? /^window:(\d+)(,causal=false)?/.exec(mask) : null;
   if (!text && typeof mask !== "object") return [0, i + 1];
-  const width = text ? Number(text[1]) : mask.window ?? mask.width;
+  const width = text ? Number(text[1]) : (mask.window ?? mask.width);
   const causal = text ? !text[2] : mask.causal !== false;
   return [Math.max(0, i - width + 1), Math.min(n, i + (causal ? 1 : width))];
 }

@@ -16,7 +16,12 @@ export class Spectrum {
   private basis: number[][] = [];
   private inverse: number[][] = [];
   private reach = 2;
-  private svg = s("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, class: "plane", role: "group", "aria-label": "Eigenvalues of V in the complex plane" });
+  private svg = s("svg", {
+    viewBox: `0 0 ${SIZE} ${SIZE}`,
+    class: "plane",
+    role: "group",
+    "aria-label": "Eigenvalues of V in the complex plane",
+  });
   private told = h("p", { class: "hint" });
   private held: number | null = null;
   private unit = s("circle", { cx: SIZE / 2, cy: SIZE / 2, class: "unit" });
@@ -57,7 +62,7 @@ export class Spectrum {
     }
     this.groups = inOrderOf(this.groups, found);
     const most = Math.max(1, ...this.groups.map((g) => Math.max(Math.abs(g.re), g.im)));
-    this.reach = 1.4 * Math.pow(2, Math.ceil(Math.log2(most) - 1e-9));
+    this.reach = 1.4 * 2 ** Math.ceil(Math.log2(most) - 1e-9);
     this.draw();
   }
 
@@ -69,7 +74,9 @@ export class Spectrum {
     put(this.unit, { r: SIZE / 2 / this.reach });
     const pairs = this.groups.filter((group) => group.im);
     fit(this.twins, pairs.length, () => s("circle", { class: "twin", r: 6 }));
-    pairs.forEach((group, k) => put(this.twins.children[k], { cx: this.x(group.re), cy: this.y(-group.im) }));
+    for (const [k, group] of pairs.entries()) {
+      put(this.twins.children[k], { cx: this.x(group.re), cy: this.y(-group.im) });
+    }
     fit(this.handles, this.groups.length, (k) => this.handle(k));
     this.groups.forEach((group, k) => {
       const place = { cx: this.x(group.re), cy: this.y(group.im) };
@@ -118,7 +125,12 @@ export class Spectrum {
 
   private key(event: KeyboardEvent, k: number): void {
     const step = (event.shiftKey ? 0.5 : 0.1) * (this.reach / 2.8);
-    const moves: Record<string, [number, number]> = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+    const moves: Record<string, [number, number]> = {
+      ArrowLeft: [-step, 0],
+      ArrowRight: [step, 0],
+      ArrowUp: [0, step],
+      ArrowDown: [0, -step],
+    };
     const by = moves[event.key];
     if (!by) return;
     event.preventDefault();
@@ -168,7 +180,9 @@ export class Spectrum {
       }
     }
     const round = (v: number): number => Number(v.toPrecision(12));
-    return product(product(this.basis, D), this.inverse).map((row) => row.map((v) => (Math.abs(v) < 1e-14 ? 0 : round(v))));
+    return product(product(this.basis, D), this.inverse).map((row) =>
+      row.map((v) => (Math.abs(v) < 1e-14 ? 0 : round(v))),
+    );
   }
 }
 

@@ -58,7 +58,17 @@ export class Splats implements Drawing {
   }
 
   /** Paint a token at a place of -1 to 1: so many pixels to its edge, so opaque, the colour of the edge from a rim on. */
-  private paint(i: number, kind: number, across: number, up: number, deep: number, half: number, opaque: number, rim: number, edge: number[]): void {
+  private paint(
+    i: number,
+    kind: number,
+    across: number,
+    up: number,
+    deep: number,
+    half: number,
+    opaque: number,
+    rim: number,
+    edge: number[],
+  ): void {
     const { depth, words } = this;
     const { width, height } = this.image;
     const { tint } = this.tokens;

@@ -56,7 +56,7 @@ export function encode(shared: Shared): string {
   const bytes = new TextEncoder().encode(JSON.stringify(shared));
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
-  return "s=" + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return `s=${btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
 /** The other way; null if the address holds none. */
@@ -66,7 +66,7 @@ export function decode(hash: string): Shared | null {
   try {
     const text = atob(found[1].replaceAll("-", "+").replaceAll("_", "/"));
     const shared = JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (c) => c.charCodeAt(0))));
-    return shared && shared.spec && shared.spec.model ? shared : null;
+    return shared?.spec?.model ? shared : null;
   } catch {
     return null;
   }

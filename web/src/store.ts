@@ -1,7 +1,7 @@
 // The frames that have arrived of a run, with gaps where a slow page was spared some.
 
-import type { Began } from "./state";
 import type { Frame } from "./packets";
+import type { Began } from "./state";
 
 export interface Place {
   before: number; // number of the frame at or before a time
@@ -93,6 +93,21 @@ export class Store {
   beside(index: number, step: number): number {
     const at = Math.min(this.there.length - 1, Math.max(0, this.place(index) + step));
     return this.there[at];
+  }
+
+  /** How far tokens reach: at least as far as at the start, so that a hull is seen to shrink. */
+  reach(index: number): number {
+    const size = (k: number): number => {
+      let most = 1e-24;
+      const p = this.frames[k]!.positions;
+      for (let i = 0; i < p.length; i += this.axes) {
+        let square = 0;
+        for (let c = 0; c < this.axes; c++) square += p[i + c] * p[i + c];
+        if (square > most) most = square;
+      }
+      return Math.sqrt(most);
+    };
+    return Math.max(size(this.there[0]), size(index));
   }
 
   measure(name: string): number {

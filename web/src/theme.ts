@@ -4,7 +4,10 @@ export class Theme {
   private system = window.matchMedia("(prefers-color-scheme: dark)");
   private told: MutationObserver;
 
-  constructor(private host: HTMLElement, private onchange: () => void) {
+  constructor(
+    private host: HTMLElement,
+    private onchange: () => void,
+  ) {
     this.system.addEventListener("change", onchange);
     this.told = new MutationObserver(onchange);
     this.told.observe(host, { attributeFilter: ["data-theme"] });

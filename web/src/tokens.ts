@@ -1,7 +1,7 @@
 // Tokens between two frames: where they are, what they look like. How they are drawn: points.ts with a graphics card,
 // splats.ts without one.
 
-import * as THREE from "three";
+import type * as THREE from "three";
 import type { Rgb } from "./palette";
 
 const LARGEST = 2; // times its usual size is a token among many
@@ -55,7 +55,7 @@ export class Tokens {
   /** A colour for every token, and how many are together with it: the place of a hundred is seen better than that of one. */
   dress(colour: (i: number) => Rgb, labels: Uint16Array, together: Uint32Array): void {
     const to = this.tint;
-    const grown = Uint8Array.from(together, (n) => (n < 2 ? 0 : Math.round(255 * (Math.min(LARGEST, Math.pow(n, 0.15)) - 1))));
+    const grown = Uint8Array.from(together, (n) => (n < 2 ? 0 : Math.round(255 * (Math.min(LARGEST, n ** 0.15) - 1))));
     for (let i = 0, at = 0; i < this.count; i++, at += 4) {
       const c = colour(i);
       to[at] = c[0];
@@ -76,7 +76,8 @@ export class Tokens {
     if (!this.look) return to.set(0, 0, 0);
     const { part, scale, onSphere } = this.look;
     const { axes, here, next } = this;
-    const c = (k: number): number => (k < axes ? (here[axes * i + k] + part * (next[axes * i + k] - here[axes * i + k])) * scale : 0);
+    const c = (k: number): number =>
+      k < axes ? (here[axes * i + k] + part * (next[axes * i + k] - here[axes * i + k])) * scale : 0;
     to.set(c(0), c(1), c(2));
     return onSphere ? to.divideScalar(Math.max(1e-6, to.length())) : to;
   }

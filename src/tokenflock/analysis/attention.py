@@ -21,7 +21,7 @@ import numpy as np
 
 from tokenflock import model as equations
 from tokenflock.analysis import tokens
-from tokenflock.arguments import real, scalar
+from tokenflock.arguments import numbers, real, scalar
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
@@ -179,7 +179,8 @@ def leaders(P: Any, threshold: float = ATTENDED) -> Leaders:
 def entropy(P: Any) -> Array:
     """- sum_j P_ij log P_ij of each row, (..., n, m) -> (..., n): 0 for a Boolean row, log m for equal weights."""
     p = _stochastic(P)
-    return -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
+    rows: Array = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=-1)
+    return rows
 
 
 def _squared_distances(p: Array) -> Array:
@@ -191,8 +192,8 @@ def _squared_distances(p: Array) -> Array:
 
     def others(w: Array) -> Array:
         zero = np.zeros((len(w), 1))
-        before = np.concatenate([zero, np.cumsum(w, axis=1)[:, :-1]], axis=1)
-        after = np.concatenate([zero, np.cumsum(w[:, ::-1], axis=1)[:, :-1]], axis=1)[:, ::-1]
+        before: Array = np.concatenate([zero, np.cumsum(w, axis=1)[:, :-1]], axis=1)
+        after: Array = np.concatenate([zero, np.cumsum(w[:, ::-1], axis=1)[:, :-1]], axis=1)[:, ::-1]
         return before + after
 
     return others(p) ** 2 + others(p**2)
@@ -200,10 +201,7 @@ def _squared_distances(p: Array) -> Array:
 
 def _stochastic(P: Any) -> Array:
     """P as float64 (..., n, m), if its rows are probability vectors to rounding."""
-    try:
-        p = np.asarray(np.nan if np.iscomplexobj(P) else P, dtype=np.float64)
-    except (TypeError, ValueError):
-        p = np.asarray(np.nan)
+    p = numbers(P)
     if not np.isfinite(p).all():
         advice = "attention.matrix(model, x) gives one."
         raise bad("P", f"{type(P).__name__} that is not all finite numbers", "finite numbers (n, n)", advice)

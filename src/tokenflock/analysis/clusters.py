@@ -16,6 +16,7 @@ from tokenflock.arguments import real
 from tokenflock.errors import bad, unknown
 from tokenflock.geometry import Array, angle, distance
 
+Labels = NDArray[np.intp]
 SPACES = ("sphere", "euclidean")
 FEW = 4_000  # tokens up to which comparing neighbours along one axis beats a tree, however they lie
 # Links held at a time: more than this (tokens in a few dense clusters) and they are searched cell by cell instead.
@@ -87,12 +88,8 @@ def follow(labels: Any) -> NDArray[np.intp]:
     """`track` for clusters already found: labels (..., time, n), numbered anew at every time, or tracked."""
     groups = np.asarray(labels)
     if groups.ndim < 2 or not groups.size or groups.dtype.kind not in "iu":
-        raise bad(
-            "labels",
-            f"{groups.dtype} of shape {groups.shape}",
-            "whole numbers of shape (..., time, n)",
-            "Take them from clusters.label.",
-        )
+        given = f"{groups.dtype} of shape {groups.shape}"
+        raise bad("labels", given, "whole numbers of shape (..., time, n)", "Take them from clusters.label.")
     result = np.empty(groups.shape, dtype=np.intp)
     for place in np.ndindex(groups.shape[:-2]):
         before, used = None, 0
@@ -102,7 +99,7 @@ def follow(labels: Any) -> NDArray[np.intp]:
     return result
 
 
-def _inherited(group: NDArray, before: NDArray[np.intp] | None, used: int) -> tuple[NDArray[np.intp], int]:
+def _inherited(group: Labels, before: Labels | None, used: int) -> tuple[Labels, int]:
     """The clusters of one moment with the numbers of the moment before, and how many numbers are used by now."""
     first, inside = np.unique(group, return_index=True, return_inverse=True)[1:]
     number = np.full(len(first), -1)
@@ -121,7 +118,7 @@ def _checked(x: Any, radius: float, space: str) -> tuple[Array, float]:
     return tokens(x, sphere=space == "sphere"), positive("radius", radius)
 
 
-def _gaps(y: Array, radius: float) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def _gaps(y: Array, radius: float) -> tuple[Labels, NDArray[np.bool_]]:
     """The order of the tokens around the circle, and whether the gap after each one is wider than radius."""
     angles = angle(y)
     order = np.argsort(angles, axis=-1, kind="stable")
@@ -155,22 +152,23 @@ def _shortest(around: Array, k: int) -> float:
     return float(distance(beside(k, -1)[:, None], beside(k + 1, 1)[None]).min())
 
 
-def _between_gaps(y: Array, radius: float) -> NDArray[np.intp]:
+def _between_gaps(y: Array, radius: float) -> Labels:
     order, wide = _gaps(y, radius)
-    before: NDArray[np.intp] = np.cumsum(wide, axis=-1) - wide
+    before: Labels = np.cumsum(wide, axis=-1) - wide
     # The tokens after the last wide gap and before the first one are one cluster: number k is number 0 again.
-    group = before % np.maximum(wide.sum(axis=-1, keepdims=True), 1)
+    group: Labels = before % np.maximum(wide.sum(axis=-1, keepdims=True), 1)
     result = np.empty_like(group)
     np.put_along_axis(result, order, group, axis=-1)
     return result
 
 
-def _components(y: Array, reach: float) -> NDArray[np.intp]:
+def _components(y: Array, reach: float) -> Labels:
     if len(y) <= FEW:
         from tokenflock.analysis.linking_kernels import link
 
         axis = int(np.argmax(np.ptp(y, axis=0)))
-        return link(np.ascontiguousarray(y), np.argsort(y[:, axis]), axis, reach)
+        groups: Labels = link(np.ascontiguousarray(y), np.argsort(y[:, axis]), axis, reach)
+        return groups
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
@@ -181,10 +179,11 @@ def _components(y: Array, reach: float) -> NDArray[np.intp]:
     else:
         size, cell, links = _cells(y, reach)
     graph = coo_array((np.ones(len(links), dtype=bool), (links[:, 0], links[:, 1])), shape=(size, size))
-    return connected_components(graph, directed=False)[1][cell]
+    chained: Labels = connected_components(graph, directed=False)[1][cell]
+    return chained
 
 
-def _cells(y: Array, reach: float) -> tuple[int, NDArray[np.intp], NDArray[np.intp]]:
+def _cells(y: Array, reach: float) -> tuple[int, Labels, Labels]:
     """Boxes whose diagonal is reach: tokens in one box are linked, and boxes are if two of their tokens are."""
     from scipy.spatial import cKDTree
 
@@ -199,7 +198,7 @@ def _cells(y: Array, reach: float) -> tuple[int, NDArray[np.intp], NDArray[np.in
     return len(boxes), cell, near[np.array(found, dtype=bool)]
 
 
-def _numbered(group: NDArray[np.intp]) -> NDArray[np.intp]:
+def _numbered(group: Labels) -> Labels:
     """The same groups, numbered in the order of their first tokens."""
     n = group.shape[-1]
     flat = group.reshape(-1, n)

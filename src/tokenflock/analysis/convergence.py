@@ -23,13 +23,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tokenflock.arguments import real, scalar
+from tokenflock.arguments import Reals, real, scalar
 from tokenflock.errors import bad, unknown
 
 KINDS = ("auto", "exponential", "power")
-Reals = NDArray[np.float64]
 # Distances of unit vectors in float64 are right to some 1e-16, those of two long computations to a thousand times that.
 FLOOR = 1e-13
 FEWEST = 16  # points of a window

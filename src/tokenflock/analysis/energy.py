@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock.analysis import positive, tokens
-from tokenflock.errors import bad
+from tokenflock.arguments import scalar
 from tokenflock.geometry import Array
 
 BLOCK = 500_000  # pairs held at a time
@@ -22,8 +22,7 @@ BLOCK = 500_000  # pairs held at a time
 
 def scaled_energy(x: Any, beta: float) -> Any:
     """n^-2 sum_ij exp(beta (<x_i, x_j> - 1)) of D.1: a float, or an array (...) for x (..., n, d). Cannot overflow."""
-    b = _beta(beta)
-    return _each(tokens(x), b)
+    return _each(tokens(x), scalar("beta", beta, "a finite number >= 0", lambda b: b >= 0))
 
 
 def energy(x: Any, beta: float, log: bool = False) -> Any:
@@ -38,15 +37,6 @@ def energy(x: Any, beta: float, log: bool = False) -> Any:
         with np.errstate(over="ignore"):  # inf is the honest answer
             value = np.exp(value)
     return float(value) if np.ndim(value) == 0 else value
-
-
-def _beta(beta: float) -> float:
-    if isinstance(beta, int | float | np.number) and beta == 0:
-        return 0.0
-    try:
-        return positive("beta", beta)
-    except ValueError as error:
-        raise bad("beta", beta, "a finite number >= 0") from error
 
 
 def _each(y: Array, beta: float) -> Any:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokenflock.analysis import clusters
-from tokenflock.arguments import real, scalar
+from tokenflock.analysis.clusters import Labels
+from tokenflock.arguments import Reals, real, scalar
 from tokenflock.errors import bad
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 RATIO = 2.0
 SAME = 1e-12  # lengths in log time that differ by rounding only
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -112,12 +111,12 @@ class _Merger:
     heir: int
 
 
-def _tracked(t: Any, labels: Any, radius: float | None) -> tuple[Reals, NDArray]:
+def _tracked(t: Any, labels: Any, radius: float | None) -> tuple[Reals, Labels]:
     times, given = _frames(t, labels, "labels", (2, 3))
     return times, clusters.follow(given) if given.ndim == 2 else clusters.track(given, _radius(radius))
 
 
-def _mergers(times: Reals, numbers: NDArray, short: float, names: dict[int, int] | None = None) -> list[_Merger]:
+def _mergers(times: Reals, numbers: Labels, short: float, names: dict[int, int] | None = None) -> list[_Merger]:
     """The mergers of tracked clusters (time, n), flicker left out; names is filled: number -> name."""
     name = {} if names is None else names
     _name(numbers[0], name)
@@ -154,14 +153,14 @@ def _mergers(times: Reals, numbers: NDArray, short: float, names: dict[int, int]
     return merged
 
 
-def _name(numbers: NDArray, name: dict[int, int]) -> None:
+def _name(numbers: Labels, name: dict[int, int]) -> None:
     """Every new number is named by its first token."""
     for number, token in zip(*np.unique(numbers, return_index=True), strict=True):
         name.setdefault(int(number), int(token))
 
 
-def quantiles(atlas: xr.Dataset, q: Any = (0.1, 0.5, 0.9)) -> xr.Dataset:
-    """What the atlas of an ensemble (flock.atlas) says of a typical run.
+def quantiles(trees: xr.Dataset, q: Any = (0.1, 0.5, 0.9)) -> xr.Dataset:
+    """What the merge trees of an ensemble (flock.merge_tree) say of a typical run.
 
     merge_time (quantile, last)   of the last merge, of the one before it, ...: quantiles of its logarithm
     runs (last)                   how many runs had so many merges; the others do not count
@@ -170,14 +169,15 @@ def quantiles(atlas: xr.Dataset, q: Any = (0.1, 0.5, 0.9)) -> xr.Dataset:
     import xarray as xr
 
     levels = np.atleast_1d(real("q", q, "numbers from 0 to 1", lambda v: (v >= 0) & (v <= 1)))
-    if not hasattr(atlas, "data_vars") or "merge_time" not in atlas or "run" not in atlas.dims:
-        raise bad("atlas", type(atlas).__name__, "the atlas of an ensemble", "Give flock.atlas a start (runs, n, dim).")
-    logs = np.log(atlas["merge_time"].transpose("run", "merge").values[:, ::-1])
+    if not hasattr(trees, "data_vars") or "merge_time" not in trees or "run" not in trees.dims:
+        advice = "Give flock.merge_tree a start (runs, n, dim)."
+        raise bad("trees", type(trees).__name__, "the merge trees of an ensemble", advice)
+    logs = np.log(trees["merge_time"].transpose("run", "merge").values[:, ::-1])
     runs = np.isfinite(logs).sum(axis=0)
     at = np.array([np.nanquantile(column, levels) for column in logs.T]).reshape(-1, len(levels)).T
-    counts = np.quantile(atlas["count"].transpose("run", "time").values, levels, axis=0)
+    counts = np.quantile(trees["count"].transpose("run", "time").values, levels, axis=0)
     data = {"merge_time": (("quantile", "last"), np.exp(at)), "runs": ("last", runs)}
-    coords = {"quantile": levels, "last": np.arange(1, len(runs) + 1), "time": atlas["time"].values}
+    coords = {"quantile": levels, "last": np.arange(1, len(runs) + 1), "time": trees["time"].values}
     return xr.Dataset(data | {"count": (("quantile", "time"), counts)}, coords=coords)
 
 
@@ -205,7 +205,7 @@ def _radius(radius: float | None) -> float:
     return radius
 
 
-def _frames(t: Any, given: Any, name: str, axes: tuple[int, int]) -> tuple[Reals, NDArray]:
+def _frames(t: Any, given: Any, name: str, axes: tuple[int, int]) -> tuple[Reals, Labels]:
     """The times and what goes with them: an array with one of two numbers of axes, the first of them time."""
     if hasattr(t, "data_vars"):
         if given is not None:

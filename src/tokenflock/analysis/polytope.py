@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokenflock.analysis import tokens, triple
 from tokenflock.arguments import real, scalar
@@ -24,6 +25,7 @@ from tokenflock.errors import bad, unknown
 from tokenflock.geometry import Array
 from tokenflock.options import matrix
 
+Mask = NDArray[np.bool_]
 METHODS = ("auto", "qhull", "lp")
 #: The most tokens for Qhull by dimension: its facets, some n^(d/2), then take a second and 100 MB or so.
 QHULL = {2: 10**6, 3: 10**6, 4: 10**4, 5: 2000, 6: 500, 7: 120, 8: 60}
@@ -119,18 +121,17 @@ def inside(points: Any, hull: Hull, tolerance: float | None = None) -> np.ndarra
     slack = rel * hull.size + 8 * np.finfo(float).eps * float(np.abs(hull.vertices).max())
     offset = y - hull.mean
     u = offset @ hull.axes
-    flat = np.linalg.norm(offset - u @ hull.axes.T, axis=-1) <= slack
+    held: Mask = np.linalg.norm(offset - u @ hull.axes.T, axis=-1) <= slack  # in the affine hull
     if hull.facets is None:
         corners = (hull.vertices - hull.mean) @ hull.axes
         found = [_separation(point, corners)[0] <= slack for point in u.reshape(-1, hull.dim)]
-        return flat & np.array(found, bool).reshape(flat.shape)
-    if not hull.dim:
-        return flat
-    # Facets times points may be many: in blocks of points.
-    normals, offsets = hull.facets[:, :-1].T, hull.facets[:, -1]
-    row = u.reshape(-1, hull.dim)
-    out = [(row[i : i + BLOCK] @ normals + offsets).max(axis=1) for i in range(0, len(row), BLOCK)]
-    return flat & (np.concatenate([np.empty(0), *out]).reshape(flat.shape) <= slack)
+        held = held & np.array(found, bool).reshape(held.shape)
+    elif hull.dim:  # facets times points may be many: in blocks of points
+        normals, offsets = hull.facets[:, :-1].T, hull.facets[:, -1]
+        row = u.reshape(-1, hull.dim)
+        out = [(row[i : i + BLOCK] @ normals + offsets).max(axis=1) for i in range(0, len(row), BLOCK)]
+        held = held & (np.concatenate([np.empty(0), *out]).reshape(held.shape) <= slack)
+    return held
 
 
 def residual(z: Any, A: Any, vertices: Any) -> Array:
@@ -149,10 +150,11 @@ def residual(z: Any, A: Any, vertices: Any) -> Array:
             raise bad("A.shape", root.shape, f"(k, {d})", "A is the square root of Q'K; one head at a time.")
         x, corners = x @ root.T, corners @ root.T
     # <Az, A(v - z)> before the maximum: at a vertex it is 0 without cancellation.
-    best = np.full(x.shape[:-1], -np.inf)
+    best: Array = np.full(x.shape[:-1], -np.inf)
     for corner in corners:
         best = np.maximum(best, np.sum(x * (corner - x), axis=-1))
-    return np.abs(best)
+    np.abs(best, out=best)
+    return best
 
 
 def levels(z: Any, value: Any, query: Any = None, key: Any = None, tolerance: float = LEVEL) -> Levels:
@@ -289,7 +291,8 @@ def _separation(point: Array, others: Array) -> tuple[float, Array]:
 
 def _outwards(points: Array, scale: float) -> Array:
     """At each point the normal that an ellipsoid would have there: a vertex of a round hull is seen from it."""
-    return (points - points.mean(axis=0)) / np.maximum(points.std(axis=0), scale) ** 2
+    normals: Array = (points - points.mean(axis=0)) / np.maximum(points.std(axis=0), scale) ** 2
+    return normals
 
 
 def _seen(points: Array, directions: Array, scale: float) -> np.ndarray:

@@ -11,7 +11,7 @@ tokens, whatever delta; what is too close to delta to call is decided by geometr
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from tokenflock.analysis import positive, tokens
 from tokenflock.errors import bad
 from tokenflock.geometry import Array, distance
+
+if TYPE_CHECKING:
+    from tokenflock.analysis.renyi_kernels import Bounds, CellGrid
 
 Indices = NDArray[np.intp]
 # Cells no smaller than this, or their numbers outgrow an integer; they need not be smaller, only wider than delta.
@@ -59,30 +62,18 @@ def consumed(x: Any, centers: Any, radius: float) -> NDArray[np.bool_]:
     return result
 
 
-class _Grid(NamedTuple):
-    """What the kernels need to know: the axes of the cells, the way to their neighbours, their side, and the chains."""
+def _bounds(dim: int, delta: float) -> Bounds:
+    from tokenflock.analysis.renyi_kernels import Bounds
 
-    axes: Indices
-    steps: NDArray[np.int64]
-    side: float
-    bounds: tuple[float, float, float, float]
-    head: NDArray[np.int32]
-    link: NDArray[np.int32]
-    cells: NDArray[np.int64]
-    unsure: Indices
-
-
-def _bounds(dim: int, delta: float) -> tuple[float, float, float, float]:
-    """delta, how near to it rounding may decide, and the squares of straight distances surely below and above it."""
     # Two sums of d squares, two roots, an arctangent: the rounding of a distance, with room to spare.
     slack = 8 * (dim + 8) * EPS * delta
     chord = 2 * math.sin(min(delta, math.pi) / 2)
-    return delta, slack, (chord * (1 - CHORD_SLACK)) ** 2, (chord * (1 + CHORD_SLACK)) ** 2
+    return Bounds(delta, slack, (chord * (1 - CHORD_SLACK)) ** 2, (chord * (1 + CHORD_SLACK)) ** 2)
 
 
-def _grid(y: Array, delta: float, most: int) -> _Grid:
+def _grid(y: Array, delta: float, most: int) -> CellGrid:
     """An empty grid for up to `most` centers among tokens y (..., n, d)."""
-    from tokenflock.analysis.renyi_kernels import NONE, moves
+    from tokenflock.analysis.renyi_kernels import NONE, CellGrid, moves
 
     n, dim = y.shape[-2:]
     axes = np.arange(dim)
@@ -91,10 +82,10 @@ def _grid(y: Array, delta: float, most: int) -> _Grid:
         sample = flat[:: max(1, len(flat) // 1000)]
         axes = np.sort(np.argsort(-sample.var(axis=0), kind="stable")[:GRID_AXES])
     bounds = _bounds(dim, delta)
-    side = max(math.sqrt(bounds[3]), SMALLEST_CELL)
+    side = max(math.sqrt(bounds.surely_far), SMALLEST_CELL)
     head = np.full(1 << max(1, 2 * most - 1).bit_length(), NONE, dtype=np.int32)
     link, cells, unsure = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.intp)
-    return _Grid(axes, moves(len(axes)), side, bounds, head, link, cells, unsure)
+    return CellGrid(axes, moves(len(axes)), side, bounds, head, link, cells, unsure)
 
 
 def _centers(y: Array, delta: float, strong: bool) -> Indices:
@@ -104,14 +95,14 @@ def _centers(y: Array, delta: float, strong: bool) -> Indices:
     center = np.zeros(n, dtype=bool)
     token, verdict = 0, kernels.UNSURE
     while True:
-        token, doubts = kernels.pick(y, token, verdict, *grid, center)
+        token, doubts = kernels.pick(y, token, verdict, grid, center)
         if token == n:
             break
         near = (distance(y[grid.unsure[:doubts]], y[token]) <= delta).any()
         verdict = kernels.NEAR if near else kernels.FAR
     token = 0 if strong else n
     while token < n:
-        token, doubts = kernels.spoil(y, token, *grid, center)
+        token, doubts = kernels.spoil(y, token, grid, center)
         if token < n:
             rivals = grid.unsure[:doubts]
             center[rivals[distance(y[rivals], y[token]) <= delta]] = False
@@ -129,8 +120,8 @@ def _covered(y: Array, index: Indices, radius: float) -> NDArray[np.bool_]:
         kernels.cover_few(frames, index, _bounds(y.shape[-1], radius), verdicts)
     else:
         once = np.unique(index)  # a center twice in a chain would be its own successor
-        kernels.cover(frames, once, *_grid(frames, radius, most=len(once)), verdicts)
-    result = verdicts == kernels.NEAR
+        kernels.cover(frames, once, _grid(frames, radius, most=len(once)), verdicts)
+    result: NDArray[np.bool_] = verdicts == kernels.NEAR
     for f in np.flatnonzero((verdicts == kernels.UNSURE).any(axis=1)):
         doubt = np.flatnonzero(verdicts[f] == kernels.UNSURE)
         for k in index:  # nothing larger than n is ever held

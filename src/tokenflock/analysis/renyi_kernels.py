@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
+Reals = NDArray[np.float64]
+Indices = NDArray[np.intp]
 NONE = -1
 FAR, NEAR, UNSURE = 0, 1, 2
 # Odd numbers without pattern: the cells of a row, a column and a diagonal fall into different buckets.
@@ -25,7 +28,29 @@ MIX = (np.int64(0x1F35_1B7D_4A7C_15F3), np.int64(0x2545_F491_4F6C_DD1D), np.int6
 FEW = 24
 
 
-def moves(n_axes: int) -> np.ndarray:
+class Bounds(NamedTuple):
+    """delta, how near to it rounding may decide, and the squared chords that are surely below and above it."""
+
+    delta: float
+    slack: float
+    surely_near: float
+    surely_far: float
+
+
+class CellGrid(NamedTuple):
+    """The cells: their axes, the way to their neighbours, their side; the chains of centers; and who is in doubt."""
+
+    axes: Indices
+    steps: NDArray[np.int64]
+    side: float
+    bounds: Bounds
+    head: NDArray[np.int32]
+    link: NDArray[np.int32]
+    cells: NDArray[np.int64]
+    unsure: Indices  # the centers that the caller has to compare with a token
+
+
+def moves(n_axes: int) -> NDArray[np.int64]:
     """What the number of a cell changes by on the way to itself and to its neighbours: itself is in the middle."""
     steps, one = np.zeros(1, dtype=np.int64), np.array([-1, 0, 1], dtype=np.int64)
     for a in range(n_axes):
@@ -42,65 +67,64 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 @kernel
-def _cell(x, i, axes, side):
+def _cell(x: Reals, i: int, grid: CellGrid) -> np.int64:
     """The number of a token's cell."""
     number = np.int64(0)
-    for a in range(axes.size):
-        number += np.int64(np.floor(x[i, axes[a]] / side)) * MIX[a]
+    for a in range(grid.axes.size):
+        number += np.int64(np.floor(x[i, grid.axes[a]] / grid.side)) * MIX[a]
     return number
 
 
 @kernel
-def _bucket(number, head):
-    return (number ^ (number >> 29)) & (head.size - 1)
+def _bucket(number: np.int64, grid: CellGrid) -> np.int64:
+    return (number ^ (number >> 29)) & (grid.head.size - 1)
 
 
 @kernel
-def _compare(x, i, j, bounds):
+def _compare(x: Reals, i: int, j: int, bounds: Bounds) -> int:
     """Whether tokens i and j are within delta: NEAR, FAR, or UNSURE if rounding could change the answer."""
-    delta, slack, surely_near, surely_far = bounds
     near = far = 0.0
     for a in range(x.shape[1]):
         near += (x[i, a] - x[j, a]) ** 2
-    if near > surely_far:
+    if near > bounds.surely_far:
         return FAR
-    if near < surely_near:
+    if near < bounds.surely_near:
         return NEAR
     for a in range(x.shape[1]):
         far += (x[i, a] + x[j, a]) ** 2
-    over = 2.0 * math.atan2(math.sqrt(near), math.sqrt(far)) - delta
-    if abs(over) <= slack:
+    over = 2.0 * math.atan2(math.sqrt(near), math.sqrt(far)) - bounds.delta
+    if abs(over) <= bounds.slack:
         return UNSURE
     return FAR if over > 0 else NEAR
 
 
 @kernel
-def _insert(x, i, axes, side, head, link, cells):
-    cells[i] = _cell(x, i, axes, side)
-    bucket = _bucket(cells[i], head)
-    link[i] = head[bucket]
-    head[bucket] = i
+def _insert(x: Reals, i: int, grid: CellGrid) -> None:
+    grid.cells[i] = _cell(x, i, grid)
+    bucket = _bucket(grid.cells[i], grid)
+    grid.link[i] = grid.head[bucket]
+    grid.head[bucket] = i
 
 
 @kernel
-def _any_near(x, i, axes, steps, side, bounds, head, link, cells, unsure):
+def _any_near(x: Reals, i: int, grid: CellGrid) -> tuple[bool, int]:
     """Whether a center in the grid is within delta of token i, and how many could be; those are listed in unsure."""
-    doubts, cell = 0, _cell(x, i, axes, side)
-    for step in steps:
-        j = head[_bucket(cell + step, head)]
+    doubts, cell = 0, _cell(x, i, grid)
+    for step in grid.steps:
+        j = grid.head[_bucket(cell + step, grid)]
         while j != NONE:
-            verdict = _compare(x, i, j, bounds) if cells[j] == cell + step else FAR
+            verdict = _compare(x, i, j, grid.bounds) if grid.cells[j] == cell + step else FAR
             if verdict == NEAR:
                 return True, 0
             if verdict == UNSURE:
-                unsure[doubts] = j
+                grid.unsure[doubts] = j
                 doubts += 1
-            j = link[j]
+            j = grid.link[j]
     return False, doubts
 
 
 @kernel
-def pick(x, start, verdict, axes, steps, side, bounds, head, link, cells, unsure, center):
+def pick(x: Reals, start: int, verdict: int, grid: CellGrid, center: NDArray[np.bool_]) -> tuple[int, int]:
     """Mark the Renyi centers from token `start` on; `verdict` says what the caller found about that one, or UNSURE.
 
     Returns (n, 0) at the end, or (token, doubts) for the first token that the caller has to decide.
@@ -108,50 +132,50 @@ def pick(x, start, verdict, axes, steps, side, bounds, head, link, cells, unsure
     for i in range(start, len(x)):
         near = verdict == NEAR
         if i != start or verdict == UNSURE:
-            near, doubts = _any_near(x, i, axes, steps, side, bounds, head, link, cells, unsure)
+            near, doubts = _any_near(x, i, grid)
             if doubts:
                 return i, doubts
         if not near:
             center[i] = True
-            _insert(x, i, axes, side, head, link, cells)
+            _insert(x, i, grid)
     return len(x), 0
 
 
 @kernel
-def spoil(x, start, axes, steps, side, bounds, head, link, cells, unsure, strong):
+def spoil(x: Reals, start: int, grid: CellGrid, strong: NDArray[np.bool_]) -> tuple[int, int]:
     """Unmark every center that has an earlier token within delta; returns as `pick`, with the centers in doubt."""
     for i in range(start, len(x)):
-        doubts, cell = 0, _cell(x, i, axes, side)
-        for step in steps:
-            j = head[_bucket(cell + step, head)]
+        doubts, cell = 0, _cell(x, i, grid)
+        for step in grid.steps:
+            j = grid.head[_bucket(cell + step, grid)]
             while j != NONE:
-                if j > i and strong[j] and cells[j] == cell + step:
-                    verdict = _compare(x, i, j, bounds)
+                if j > i and strong[j] and grid.cells[j] == cell + step:
+                    verdict = _compare(x, i, j, grid.bounds)
                     strong[j] = verdict != NEAR
                     if verdict == UNSURE:
-                        unsure[doubts] = j
+                        grid.unsure[doubts] = j
                         doubts += 1
-                j = link[j]
+                j = grid.link[j]
         if doubts:
             return i, doubts
     return len(x), 0
 
 
 @kernel
-def cover(frames, centers, axes, steps, side, bounds, head, link, cells, unsure, verdicts):
+def cover(frames: Reals, centers: Indices, grid: CellGrid, verdicts: NDArray[np.int8]) -> None:
     """FAR, NEAR or UNSURE for every token of every frame: is one of the centers within delta of it, in that frame?"""
     for f in range(len(frames)):
         x = frames[f]
-        head[:] = NONE
+        grid.head[:] = NONE
         for k in centers:
-            _insert(x, k, axes, side, head, link, cells)
+            _insert(x, k, grid)
         for i in range(len(x)):
-            near, doubts = _any_near(x, i, axes, steps, side, bounds, head, link, cells, unsure)
+            near, doubts = _any_near(x, i, grid)
             verdicts[f, i] = NEAR if near else (UNSURE if doubts else FAR)
 
 
 @kernel
-def _nearest(x, centers, square, best):
+def _nearest(x: Reals, centers: Indices, square: Reals, best: Reals) -> None:
     """The square of the straight distance from every token to the nearest center; tokens run inside, in registers."""
     best[:] = np.inf
     for k in centers:
@@ -165,15 +189,15 @@ def _nearest(x, centers, square, best):
 
 
 @kernel
-def cover_few(frames, centers, bounds, verdicts):
+def cover_few(frames: Reals, centers: Indices, bounds: Bounds, verdicts: NDArray[np.int8]) -> None:
     """As `cover`, one center after the other."""
     square, best = np.empty(frames.shape[1]), np.empty(frames.shape[1])
     for f in range(len(frames)):
         x = frames[f]
         _nearest(x, centers, square, best)
         for i in range(len(x)):
-            verdict = NEAR if best[i] < bounds[2] else FAR
-            if bounds[2] <= best[i] <= bounds[3]:
+            verdict = NEAR if best[i] < bounds.surely_near else FAR
+            if bounds.surely_near <= best[i] <= bounds.surely_far:
                 for k in centers:
                     now = _compare(x, i, k, bounds)
                     if now == NEAR or (now == UNSURE and verdict == FAR):

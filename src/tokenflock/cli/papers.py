@@ -39,7 +39,7 @@ def figure(
 
     A figure that cannot be drawn does not keep the others from it: it is named
     at the end, with exit code 1."""
-    from tokenflock import figures
+    from tokenflock.papers import figures
 
     known = figures.NAMES if animate is None else figures.MOVIES
     if animate is not None and animate not in ANIMATIONS:
@@ -60,22 +60,18 @@ def figure(
 
 
 def _draw(name: str, quick: bool, out: Path) -> str:
-    import matplotlib
+    from tokenflock.papers import figures
 
-    from tokenflock import figures
-
-    matplotlib.use("Agg")
+    place.no_window()
     drawn = figures.figure(name, quick=quick)
     place.save_figure(drawn, out, name)
     return f"wrote {out / place.stem(name)}.pdf .svg .png\n{getattr(drawn, 'caption', '')}".rstrip()
 
 
 def _film(name: str, kind: str, quick: bool, out: Path) -> str:
-    import matplotlib
+    from tokenflock.papers import figures
 
-    from tokenflock import figures
-
-    matplotlib.use("Agg")
+    place.no_window()
     file = f"{place.stem(name)}.{kind}"
     with tempfile.TemporaryDirectory(prefix=".", dir=out) as part:
         figures.animate(name, Path(part, file), quick)
@@ -112,11 +108,9 @@ def reproduce(out: OUT = None, quick: QUICK = False, overwrite: OVERWRITE = Fals
 
     Exit code 1 if a claim fails that is not known to, or something crashed: it
     is red in the report. Ctrl-C leaves a report of what is finished."""
-    import matplotlib
+    from tokenflock.papers import report
 
-    from tokenflock import report
-
-    matplotlib.use("Agg")
+    place.no_window()
     own = (*report.FOLDERS, "report.html")
     foreign = [path.name for path in out.iterdir() if path.name not in own] if out is not None and out.is_dir() else []
     made = report.reproduce(place.folder(out, foreign, overwrite), quick)

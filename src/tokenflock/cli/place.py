@@ -47,6 +47,18 @@ def file(path: Path, flag: str, overwrite: bool) -> Path:
     return path
 
 
+def json_file(given: str | None, overwrite: bool) -> Path | None:
+    """The file that --json names; None where it names stdout, or where it was not given."""
+    return None if given in (None, "-") else file(Path(str(given)), "--json", overwrite)
+
+
+def no_window() -> None:
+    """Let matplotlib draw into files alone."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+
+
 def _free(paths: list[Path], flag: str, overwrite: bool) -> None:
     if (there := [path for path in paths if path.exists()]) and not overwrite:
         raise FileError(f"{str(there[0])!r} exists. Choose another {flag}, or allow it with --overwrite.")

@@ -63,7 +63,7 @@ _model, _tokens, _time, _output = (functools.partial(typer.Option, rich_help_pan
 
 
 @app.command(help=SIMULATE, no_args_is_help=True)
-@spoken
+@spoken  # the arguments below are the flags of the command: typer reads them from the signature
 def simulate(
     ctx: typer.Context,
     run_toml: Annotated[Path | None, typer.Argument(metavar="RUN.TOML", help="The run in a file.")] = None,
@@ -148,9 +148,10 @@ def _simulate(run_toml: Path | None, asked: dict[str, Any], progress: bool | Non
     if progress is not False:
         note_compiling()
     try:
-        return flock.simulate(model, start, **options, progress=progress, throw=False)
+        run: xr.Dataset = flock.simulate(model, start, **options, progress=progress, throw=False)
     except SpecError as error:
         raise error if run_toml is not None else SpecError(_by_flag(str(error))) from None
+    return run
 
 
 def _by_flag(words: str) -> str:

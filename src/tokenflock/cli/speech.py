@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tokenflock.errors import WHOLE_RUNS, TokenflockError
+from tokenflock.errors import WHOLE_RUNS, TokenflockError, bad
 
 # Without these defaults typer imports pydantic, 0.1 s, to learn that none of them stands before the verb.
 NONE_GIVEN = {"default_map": {"help": False, "install_completion": False, "show_completion": False}}
@@ -62,6 +62,17 @@ def spoken(command: Callable[..., None]) -> Callable[..., None]:
     return told
 
 
+def whole(flag: str, given: str, least: int) -> int:
+    """A flag as a whole number."""
+    try:
+        number = int(given)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise bad(flag, given, f"a whole number >= {least}")
+    return number
+
+
 def brief(value: Any) -> str:
     """A value in a table."""
     if isinstance(value, dict):
@@ -85,7 +96,7 @@ def show(told: dict[str, Any], form: str = "table") -> None:
 
 def compiled() -> bool:
     """Whether kernels of an earlier run are on disk: if not, the first run takes long before it moves."""
-    from tokenflock.engine.compiling import folder
+    from tokenflock.engine.compiled.declare import folder
 
     return next(folder().rglob("*.nbi"), None) is not None
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tokenflock.cli import place
-from tokenflock.cli.check import Bar, _strict, _whole
-from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken, switch
-from tokenflock.errors import FileError, MissingExtra, SpecError, unknown
-from tokenflock.store import write_text
+from tokenflock.cli.checklist import Checklist, choose
+from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, spoken, switch, whole
+from tokenflock.errors import FileError, MissingExtra
 
 if TYPE_CHECKING:
-    from tokenflock.studies.ledger import Answer
+    from rich.table import Table
+
+    from tokenflock.papers.studies.ledger import Answer
 
 
 @app.command()
@@ -42,116 +42,59 @@ def study(
     index.html lists them. The same command goes on where it was stopped:
     finished cells and studies are read, not made again (--overwrite makes them
     anew). Exit code 1 if a control of a study fails or one crashes."""
-    from tokenflock import studies
+    from tokenflock.papers import studies
 
     if listing:
         return _list()
-    if bool(names) == every:
-        raise SpecError("which studies? Give names or --all, not both. `tokenflock study --list` shows the names.")
-    for name in names or []:
-        if name not in studies.NAMES:
-            raise unknown("study", name, studies.NAMES)
-    chosen = list(dict.fromkeys(names or studies.NAMES))
-    number = _whole("--seed", seed, 0)
-    target = None if to_json in (None, "-") else place.file(Path(str(to_json)), "--json", overwrite)
+    chosen = choose("study", "study", names, every, studies.NAMES)
+    options: dict[str, Any] = {"seed": whole("--seed", seed, 0), "quick": quick}
+    target = place.json_file(to_json, overwrite)
     folder = None if out is None else place.folder(out, [], overwrite)
-    session = Session(chosen, number, quick, folder, overwrite, asked=not every)
-    session.run()
+    answers = Checklist(
+        plural="studies",
+        names=chosen,
+        options=options,
+        target=target,
+        make=lambda name, tell: studies.study(name, **options, out=folder, overwrite=overwrite, progress=tell),
+        publish=None if folder is None else lambda answer: _publish(answer, folder),
+        plain=lambda answer: answer.plain(),
+        absent=(FileError, MissingExtra),
+    )
+    answers.run()
     if to_json == "-":
-        typer.echo(session.text())
+        typer.echo(answers.text())
     else:
-        _tell(session.answers)
-        if target is not None:
-            write_text(target, session.text())
+        _tell(answers.finished)
+        if answers.written:
             typer.echo(f"wrote {target}")
-        if folder is not None and session.answers:
+        if folder is not None and answers.finished:
             typer.echo(f"wrote {folder / 'index.html'}")
-    session.end()
+    _end(answers, folder, asked=not every)
 
 
-class _Bar(Bar):
-    """That of `check`, without a count of verdicts."""
+def _publish(answer: Answer, folder: Path) -> None:
+    from tokenflock.papers.report.studies import publish
 
-    def begin(self, k: int, verdicts: list[Any]) -> None:
-        """Study number k comes next."""
-        self._head = f"[{k + 1}/{self._claims}] "
+    if not (answer.read and (folder / f"{answer.name}.html").is_file()):
+        publish(answer, folder)
 
 
-class Session:
-    """The studies of one command: what is answered, what could not be, and what crashed."""
-
-    def __init__(
-        self, names: list[str], seed: int, quick: bool, folder: Path | None, overwrite: bool, asked: bool
-    ) -> None:
-        self.names, self.seed, self.quick, self.folder, self.overwrite = names, seed, quick, folder, overwrite
-        self.asked = asked  # by name: then one that cannot be made is an error
-        self.answers: list[Answer] = []
-        self.missing: dict[str, str] = {}
-        self.crashed: dict[str, str] = {}
-        self.interrupted = False
-
-    def run(self) -> None:
-        """All studies; one that crashes does not keep the others from running, Ctrl-C ends them."""
-        with _Bar(len(self.names)) as bar:
-            for k, name in enumerate(self.names):
-                bar.begin(k, [])
-                try:
-                    self._one(name, bar)
-                except KeyboardInterrupt:
-                    self.interrupted = True
-                    return
-
-    def _one(self, name: str, bar: Bar) -> None:
-        from tokenflock import studies
-
-        try:
-            answer = studies.study(
-                name, self.seed, self.quick, out=self.folder, overwrite=self.overwrite, progress=bar.tell
-            )
-            self.answers.append(answer)
-            if self.folder is not None and not (answer.read and (self.folder / f"{name}.html").is_file()):
-                self._publish(answer)
-        except (FileError, MissingExtra) as error:  # nothing is wrong with the package: something has to be fetched
-            self.missing[name] = str(error)
-        except Exception as error:  # whatever it is, the other studies are still wanted
-            self.crashed[name] = sentence(error)
-
-    def _publish(self, answer: Answer) -> None:
-        import matplotlib
-
-        from tokenflock.report.studies import publish
-
-        matplotlib.use("Agg")
-        assert self.folder is not None
-        publish(answer, self.folder)
-
-    def text(self) -> str:
-        """Everything as JSON."""
-        done = {answer.name for answer in self.answers}
-        left = [name for name in self.names if name not in done | self.missing.keys() | self.crashed.keys()]
-        told = [answer.plain() for answer in self.answers]
-        whole = {"finished": not left, "studies": told, "missing": self.missing, "crashed": self.crashed}
-        return json.dumps(_strict({**whole, "not_run": left, "seed": self.seed, "quick": self.quick}), indent=2)
-
-    def end(self) -> None:
-        """What went wrong, on stderr, and the exit code."""
-        for name, why in self.missing.items():
-            say(f"not made: {name}: {why}", "yellow")
-        for name, why in self.crashed.items():
-            say(f"error: {name}: {why}", "red")
-        unsound = [answer.name for answer in self.answers if not answer.sound]
-        if unsound:
-            say(f"error: a control fails in {', '.join(unsound)}: do not trust the numbers.", "red")
-        if self.interrupted:
-            kept = f"{self.folder} keeps what is finished: repeat the command to go on" if self.folder else "not kept"
-            say(f"Interrupted: {len(self.answers)} of {len(self.names)} studies are finished; {kept}.", "red")
-            raise typer.Exit(130)
-        if unsound or self.crashed or (self.missing and self.asked):
-            raise typer.Exit(1)
+def _end(answers: Checklist[Answer], folder: Path | None, asked: bool) -> None:
+    """What went wrong, on stderr, and the exit code; asked: by name, so that a missing study is an error."""
+    answers.tell_errors()
+    unsound = [answer.name for answer in answers.finished if not answer.sound]
+    if unsound:
+        say(f"error: a control fails in {', '.join(unsound)}: do not trust the numbers.", "red")
+    if answers.interrupted:
+        kept = f"{folder} keeps what is finished: repeat the command to go on" if folder else "not kept"
+        say(f"Interrupted: {answers.count}; {kept}.", "red")
+        raise typer.Exit(130)
+    if unsound or answers.crashed or (answers.missing and asked):
+        raise typer.Exit(1)
 
 
 def _list() -> None:
-    from tokenflock import studies
+    from tokenflock.papers import studies
 
     for name in studies.NAMES:
         typer.echo(f"{name}\n    {studies.find(name).question}")
@@ -167,13 +110,13 @@ def _tell(answers: list[Answer]) -> None:
         for control in answer.controls:
             word, colour = ("ok", "green") if control.ok else ("FAILS", "red")
             console.print(f"  control {word}: {control.name} ({control.found})", style=colour, soft_wrap=True)
-        lines: list[tuple[str, Any]] = [("Answer", answer.sentence), ("What would change it", answer.change)]
+        lines: list[tuple[str, str]] = [("Answer", answer.sentence), ("What would change it", answer.change)]
         lines += [("Unasked", text) for text in answer.surprises]
         for word, text in lines:
             console.print(f"{word}: {text}", soft_wrap=True)
 
 
-def _numbers(answer: Answer) -> Any:
+def _numbers(answer: Answer) -> Table:
     from rich.table import Table
 
     table = Table("number", "value", "95 % interval", "predicted", "trials", box=None, pad_edge=False)

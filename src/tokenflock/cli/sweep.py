@@ -15,8 +15,8 @@ from tokenflock.cli.speech import app, say, show, spoken
 from tokenflock.errors import SpecError, bad, clash
 
 if TYPE_CHECKING:
-    from tokenflock.sweeps.control import Means
-    from tokenflock.sweeps.depot import Depot
+    from tokenflock.sweeps.execution import ExecutionOptions
+    from tokenflock.sweeps.sweep_store import SweepStore
 
 SWEEP = r"""Run a strict SWEEP.TOML, thousands of runs, into a store. Give the same command again to go on.
 
@@ -57,7 +57,7 @@ _what, _how, _look, _output = (functools.partial(typer.Option, rich_help_panel=p
 
 
 @app.command(help=SWEEP, no_args_is_help=True)
-@spoken
+@spoken  # the arguments below are the flags of the command: typer reads them from the signature
 def sweep(
     spec: Annotated[Path | None, typer.Argument(metavar="SWEEP.TOML", help="The sweep; or a store to look at.")] = None,
     store: Annotated[Path | None, _what(metavar="DIR", help="The store: a new folder, or one to go on with.")] = None,
@@ -99,24 +99,24 @@ def sweep(
         _run(spec, store, (cluster, workers, shard, timeout, hours, retry), export, overwrite, form)
 
 
-def _opened(store: Path | None) -> Depot:
-    from tokenflock.sweeps.depot import Depot
+def _opened(store: Path | None) -> SweepStore:
+    from tokenflock.sweeps.sweep_store import SweepStore
 
     if store is None:
         raise SpecError("which store? Give --store DIR.")
-    return Depot(store)
+    return SweepStore(store)
 
 
 def _estimate(spec: Path | None, workers: int | None, form: str) -> None:
     from tokenflock.engine.machine import threads
     from tokenflock.sweeps import toml
-    from tokenflock.sweeps.pilot import estimate
+    from tokenflock.sweeps.cost_estimate import estimate_cost
 
     if spec is None:
         raise SpecError("what to estimate? Give a SWEEP.TOML with --dry-run.")
     plan, told = toml.read(spec)
-    made = estimate(plan, told.get("runs_a_shard"), aside=workers != 0, timeout=told.get("timeout"))
-    show(made.told(workers or threads()), form)
+    made = estimate_cost(plan, told.get("runs_a_shard"), in_worker=workers != 0, timeout=told.get("timeout"))
+    show(made.table(workers or threads()), form)
 
 
 def _part(text: str | None) -> tuple[int, int] | None:
@@ -128,95 +128,87 @@ def _part(text: str | None) -> tuple[int, int] | None:
     return int(first), int(count)
 
 
-def _means(how: tuple[Any, ...], told: dict[str, Any]) -> Means:
+def _options(how: tuple[Any, ...], told: dict[str, Any]) -> ExecutionOptions:
     from tokenflock.engine.machine import threads
-    from tokenflock.sweeps.control import Means
+    from tokenflock.sweeps.execution import ExecutionOptions
 
     cluster, workers, shard, timeout, hours, retry = how
-    told |= {name: value for name, value in (("timeout", timeout), ("hours", hours)) if value is not None}
     workers = threads() if workers is None else workers  # a run that crashes must not take the command with it
-    return Means(workers=workers, cluster=cluster, retry=retry, part=_part(shard), **told)
+    given = {"timeout": timeout, "hours": hours}
+    return ExecutionOptions.of(told, given, workers=workers, cluster=cluster, retry=retry, part=_part(shard))
 
 
 def _run(spec: Path, store: Path | None, how: tuple[Any, ...], export: Path | None, overwrite: bool, form: str) -> None:
-    from tokenflock.sweeps import control, toml
-    from tokenflock.sweeps.depot import Depot
+    from tokenflock.sweeps import execution, toml
+    from tokenflock.sweeps.sweep_store import SweepStore
 
     if store is None:
         raise place.lacking("--store", "phase.zarr")
     plan, told = toml.read(spec)
-    means, began = _means(how, told), time.monotonic()
+    options, began = _options(how, told), time.monotonic()
     try:
-        depot = control.work(plan, store, means, False if form == "nothing" else None)
+        kept = execution.run_pending(plan, store, options, False if form == "nothing" else None)
     except KeyboardInterrupt:
         if not (store / "zarr.json").is_file():
             raise
-        done, runs = _progress(Depot(store))
-        say(f"Interrupted: {done} of {runs} runs are done and safe. Give the same command again to go on.", "red")
+        told = SweepStore(store).load().attrs
+        done = f"{told['runs_done']} of {told['runs']} runs are done and safe"
+        say(f"Interrupted: {done}. Give the same command again to go on.", "red")
         raise typer.Exit(130) from None
-    summary = _summary(depot) | {"wall_s": time.monotonic() - began}
-    wrote = None if export is None else str(_export(depot, export, overwrite))
+    summary = _summary(kept) | {"wall_s": time.monotonic() - began}
+    wrote = None if export is None else str(_export(kept, export, overwrite))
     show(summary | {"exported": wrote}, form)
-    if summary["runs_done"] < summary["runs"] and means.part is None:
+    if summary["runs_done"] < summary["runs"] and options.part is None:
         say("The time is over: give the same command again to go on.", "yellow")
-    if summary["failed"]:
-        say(f"error: {_failures(summary['failed'])}: `tokenflock sweep --status {store}` shows why.", "red")
+    if failed := summary["failed"]:
+        kinds = ", ".join(f"{n} {kind}" for kind, n in failed.items())
+        words = f"{sum(failed.values())} runs failed ({kinds})"
+        say(f"error: {words}: `tokenflock sweep --status {store}` shows why.", "red")
         raise typer.Exit(1)
 
 
-def _failures(failed: dict[str, int]) -> str:
-    return f"{sum(failed.values())} runs failed ({', '.join(f'{n} {kind}' for kind, n in failed.items())})"
-
-
-def _progress(depot: Depot) -> tuple[int, int]:
-    data = depot.load()
-    return data.attrs["runs_done"], data.attrs["runs"]
-
-
-def _summary(depot: Depot) -> dict[str, Any]:
+def _summary(store: SweepStore) -> dict[str, Any]:
     """How far a store is."""
     import numpy as np
 
     from tokenflock.sweeps.shards import FAILED, OUTCOMES
 
-    data = depot.load()
+    data = store.load()
     codes, counts = np.unique(data["outcome"].values, return_counts=True)
     failed = {OUTCOMES[code]: int(n) for code, n in zip(codes, counts, strict=True) if code in FAILED}
     sizes = {str(dim): int(data.sizes[dim]) for dim in data["seed"].dims}
     done = {name: int(data.attrs[name]) for name in ("runs", "runs_done")}
-    return {"store": str(depot.path), "axes": sizes, **done, "shards": len(depot.grid), "failed": failed}
+    return {"store": str(store.path), "axes": sizes, **done, "shards": len(store.grid), "failed": failed}
 
 
-def _look_at(depot: Depot, verify: bool, form: str) -> None:
-    summary = _summary(depot)
+def _look_at(store: SweepStore, verify: bool, form: str) -> None:
+    summary = _summary(store)
     if verify:
-        damaged = depot.verify()
+        damaged = store.verify()
         show(summary | {"damaged_shards": damaged}, form)
         if damaged:
-            say(
-                f"error: {len(damaged)} shards are damaged. The command that made the store computes them again.", "red"
-            )
+            words = f"{len(damaged)} shards are damaged. The command that made the store computes them again."
+            say(f"error: {words}", "red")
             raise typer.Exit(1)
         return
-    show(summary | {"reasons": _reasons(depot)}, form)
+    show(summary | {"reasons": _reasons(store)}, form)
 
 
-def _reasons(depot: Depot) -> dict[str, int]:
+def _reasons(store: SweepStore) -> dict[str, int]:
     """Why runs failed, the most frequent first."""
     import numpy as np
 
-    found = depot.load()["reason"].values.astype(object)
+    found = store.load()["reason"].values.astype(object)
     words, counts = np.unique(found[found != ""], return_counts=True)
     order = np.argsort(-counts, kind="stable")[:10]
     return {str(words[k]): int(counts[k]) for k in order}
 
 
-def _export(depot: Depot, path: Path, overwrite: bool) -> Path:
+def _export(store: SweepStore, path: Path, overwrite: bool) -> Path:
     from tokenflock.sweeps import export
 
-    data = depot.load()
+    data = store.load()
     if data.attrs["runs_done"] < data.attrs["runs"]:
-        warnings.warn(
-            f"{data.attrs['runs'] - data.attrs['runs_done']} runs are not done yet: their outcome is -1.", stacklevel=2
-        )
+        left = data.attrs["runs"] - data.attrs["runs_done"]
+        warnings.warn(f"{left} runs are not done yet: their outcome is -1.", stacklevel=2)
     return export.export(data, path, overwrite)

@@ -69,9 +69,8 @@ def _which(run: xr.Dataset, which: Any, runs: int) -> int | None:
         return None
     if which is not None:
         return int(which)
-    failed = (
-        [k for k, code in enumerate(run["outcome"].values) if list(Outcome)[code].failed] if "outcome" in run else []
-    )
+    codes: list[int] = run["outcome"].values.tolist() if "outcome" in run else []
+    failed = [k for k, code in enumerate(codes) if list(Outcome)[code].failed]
     if failed or "x" not in run or not run.sizes[TIME]:
         return failed[0] if failed else 0
     last = run["x"].isel({TIME: -1}).values
@@ -79,7 +78,7 @@ def _which(run: xr.Dataset, which: Any, runs: int) -> int | None:
 
 
 def _ensemble(run: xr.Dataset, runs: int) -> list[Symptom]:
-    """All runs in one sentence."""
+    """All runs of an ensemble in one sentence."""
     if runs == 1:
         return []
     text, mean = f"{runs} runs. {run.attrs['outcome']}", None

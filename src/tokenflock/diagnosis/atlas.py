@@ -81,18 +81,16 @@ def no_clustering(e: Evidence) -> Iterator[Symptom]:
         number = None if regime is None else regime.lambda_max.real
         moving = f" The fastest token has speed {e.speed:.2g}." if e.moved and e.affordable(1) else ""
         advice = "Do not wait for it: a longer run will not have it either."
-        yield Symptom(
-            "no-clustering", f"No single cluster at rest is expected: {'; and '.join(reasons)}.{moving}", number, advice
-        )
+        text = f"No single cluster at rest is expected: {'; and '.join(reasons)}.{moving}"
+        yield Symptom("no-clustering", text, number, advice)
     hypotheses = [why] if why else []
     hypotheses += list(_uncovered(e))
     if regime is not None and regime.row in TOGETHER and regime.fails:
         hypotheses.append(f"of {regime.claim} of paper A it lacks that {', and that '.join(regime.fails)}")
     if hypotheses:
         text = f"No theorem or conjecture of paper A covers this model: {'; '.join(hypotheses)}."
-        yield Symptom(
-            "not-covered", text, advice="What is seen may still be what the atlas says: it is then a finding."
-        )
+        advice = "What is seen may still be what the atlas says: it is then a finding."
+        yield Symptom("not-covered", text, advice=advice)
 
 
 def _other_reasons(e: Evidence) -> Iterator[str]:
@@ -159,7 +157,7 @@ def atlas(e: Evidence) -> Iterator[Symptom]:
 def limit_point(regime: spectrum.Regime, e: Evidence) -> Array:
     """Where the first token tends: its part in L along the other eigenspaces (P_L where they are orthogonal)."""
     if regime.row == "first-token":
-        return e.start[0]
+        return np.asarray(e.start[0])
     value = e.value[0]
     assert value is not None
     left = spectrum.classify(value.T).L

@@ -86,7 +86,7 @@ class Evidence:
 
     def affordable(self, evaluations: float) -> bool:
         """Whether so many velocities can be had in a few seconds."""
-        return evaluations * self.n**2 * self.model.n_heads * (1 + self.dim / 8) <= WORK
+        return bool(evaluations * self.n**2 * self.model.n_heads * (1 + self.dim / 8) <= WORK)
 
     @cached_property
     def speed(self) -> float:

@@ -27,7 +27,8 @@ def ending(e: Evidence) -> Iterator[Symptom]:
         advice = "Raise rtol, or take scheme='rk4' with dt. A kink of a ReLU or a tie of a hardmax does this."
         yield Symptom("step-too-small", text, e.t, advice)
     elif e.outcome is Outcome.NOT_FINITE:
-        text = f"The tokens were no longer finite after {reached}; the last finite |x| is {_largest(e):.3g}."
+        largest = float(np.linalg.norm(e.last, axis=-1).max())
+        text = f"The tokens were no longer finite after {reached}; the last finite |x| is {largest:.3g}."
         advice = "Lower dt or t_end; normaliser='scaled-count' for a large beta, space='rescaled' in R^d."
         yield Symptom("not-finite", text, e.t, advice)
 
@@ -90,12 +91,7 @@ def repeated(e: Evidence) -> Iterator[Symptom]:
             yield Symptom("inaccurate", f"{where}: {e.scheme} with steps of {e.dt:g} is too coarse.", found.gap, advice)
     if found.growth > SENSITIVE:
         rate = math.log(found.growth) / found.when
-        text = (
-            f"A disturbance of the start grows {found.growth:.3g} times by t = {found.when:g}, at the rate {rate:.3g}"
-        )
+        grows = f"A disturbance of the start grows {found.growth:.3g} times by t = {found.when:g}"
+        text = f"{grows}, at the rate {rate:.3g}"
         advice = "Compare statistics of many starts rather than single tokens, and compute them more finely."
         yield Symptom("sensitive", f"{text} (0 or less where the start does not matter).", rate, advice)
-
-
-def _largest(e: Evidence) -> float:
-    return float(np.linalg.norm(e.last, axis=-1).max())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -38,14 +38,9 @@ class Diagnosis:
         return "\n".join([f"{self.about}:", *(f"- {found}" for found in self.findings)])
 
     def plain(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        findings = [
-            {
-                "name": found.name,
-                "text": found.text,
-                "number": None if found.number is None or not math.isfinite(found.number) else float(found.number),
-                "advice": found.advice,
-            }
-            for found in self.findings
-        ]
+        """The diagnosis, for JSON."""
+        findings = [asdict(found) for found in self.findings]
+        for told in findings:  # JSON has no nan and no inf
+            number = told["number"]
+            told["number"] = None if number is None or not math.isfinite(number) else float(number)
         return {"about": self.about, "run": self.run, "runs": self.runs, "findings": findings}

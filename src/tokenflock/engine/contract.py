@@ -1,22 +1,22 @@
-"""What every engine promises: a velocity, and a run that can be advanced, paused and resumed.
+"""What every engine promises: a velocity, runs that can be advanced, paused and resumed, and what it tells of them.
 
-simulation.py is built on these; so are live views that advance a run a little at a time.
+Everything that callers ask of an engine stands here; how runs are asked for is in request.py.
 """
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.engine.traits import OPTIONS, traits, unknown_options
 from tokenflock.geometry import Array
-from tokenflock.model import Model, is_scalar
-from tokenflock.options import Window
-from tokenflock.schemes import Rosenbrock, Scheme
+from tokenflock.model import Model
+from tokenflock.schemes import EXPLICIT, Rosenbrock, Scheme
 
 
 class Outcome(Enum):
@@ -58,54 +58,47 @@ class Task:
         return self.scheme is None
 
     @property
+    def scheme_name(self) -> str:
+        """The name of its scheme; time that goes in layers is a scheme too."""
+        return "layers" if self.scheme is None else self.scheme.name
+
+    @property
     def collapse(self) -> float:
-        """Spread below which nothing can change any more, 0 if that is never sure.
-
-        With V = c I, c > 0 and softmax weights on the sphere a tiny cluster can only shrink onto a point that rests.
-        """
-        model = self.model
-        scalar = is_scalar(model.values) and bool((model.values[:, 0, 0] > 0).all())
-        extras = model.feedforward or model.frozen or model.noise or model.normaliser != "softmax"
-        if model.space != "sphere" or not scalar or extras or model.norm.kind != "post":
-            return 0.0
-        return max(self.atol, 4.0 * float(np.finfo(self.dtype).eps))
+        """Spread of all tokens below which nothing can change any more, 0 if that is never sure."""
+        return max(self.atol, 4.0 * float(np.finfo(self.dtype).eps)) if traits(self.model).collapses else 0.0
 
 
-def sees_no_later(model: Model) -> bool:
-    """Whether no token sees a later one: then implicit steps are forward substitutions."""
-    return model.mask == "causal" or (isinstance(model.mask, Window) and model.mask.causal)
-
-
-def is_near(model: Model) -> bool:
-    """Whether s_ii is the largest logit of every row: B = c I, c >= 0, on the sphere, and nothing but tokens to see."""
-    alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not math.isinf(model.beta)
-    return model.space == "sphere" and alone and is_scalar(model.form) and model.beta * model.form[0, 0, 0] >= 0
-
-
-def no_implicit(model: Model, dtype: str) -> str | None:
-    """Why a model has no implicit scheme, or None."""
-    reasons = (
-        (model.space != "sphere", f"space={model.space!r}: it works on the sphere"),
-        (model.normaliser != "softmax", f"normaliser={model.normaliser!r}: it needs softmax weights"),
-        (model.norm.kind != "post", f"layer_norm={model.norm.kind!r}: it knows the post norm only"),
-        (model.feedforward is not None, "a feed-forward part"),
-        (model.bias is not None, "an ALiBi bias"),
-        (bool(model.noise), "noise"),
-        (math.isinf(model.beta), "beta=inf: it needs a smooth velocity"),
-        (dtype != "float64", f"dtype={dtype!r}: long times need float64"),
-        (model.dim < 2, "dim=1: nothing moves on two points"),
-    )
-    return next((why for wrong, why in reasons if wrong), None)
+def n_pairs(model: Model, n_tokens: int) -> float:
+    """About how many pairs of tokens an evaluation goes through."""
+    return (0.5 if model.mask == "causal" else 1.0) * n_tokens * n_tokens * model.n_heads
 
 
 class Stepper(Protocol):
     """One run under way."""
 
-    t: float
-    steps: int
-    rejected: int
-    evaluations: int
-    outcome: Outcome | None
+    @property
+    def t(self) -> float:
+        """The time it has reached."""
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+
+    @property
+    def rejected(self) -> int:
+        """Steps tried and not taken."""
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the velocity."""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended, None while it goes on."""
+
+    @property
+    def switched(self) -> float:
+        """The time at which its steps became implicit, nan if they did not."""
 
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """Fill frames (len(times), n, m) in order; return how many. Fewer than all: out of patience, or ended.
@@ -115,12 +108,8 @@ class Stepper(Protocol):
         ...
 
 
-class Batch(Protocol):
-    """Many runs under way at once, on a device. An engine that has `parts` and `begin_all` is given whole ensembles.
-
-    parts(task, runs, n) says which runs [(first, last + 1)] fit together; begin_all(task, starts, first_run, stop)
-    begins them.
-    """
+class Ensemble(Protocol):
+    """Many runs under way at once, on a device."""
 
     t: NDArray[np.float64]  # (runs,), and so the other numbers
     steps: NDArray[np.int64]
@@ -136,20 +125,31 @@ class Batch(Protocol):
         ...
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """Turns (model, start, times) into positions."""
 
-    name: str
+    name: ClassVar[str]
+    schemes: ClassVar[tuple[str, ...]] = EXPLICIT  # names of the time schemes it has
+    options: ClassVar[frozenset[str]] = OPTIONS  # fields of a Model that it knows
     pair_s: float  # about what one pair of tokens costs, in seconds
 
     def supports(self, model: Model, dtype: str) -> str | None:
         """None if it can run this; otherwise one sentence saying why not."""
-        ...
+        if unknown := unknown_options(model, self.options):
+            return f"It does not know the option {unknown[0]}. engine='reference' knows every option."
+        return self.objection(model, dtype)
 
-    def velocity(self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None) -> Array:
-        """The right-hand side, (n, d) -> (n, d)."""
-        ...
+    @abstractmethod
+    def objection(self, model: Model, dtype: str) -> str | None:
+        """What speaks against a model whose options it knows, in one sentence, or None."""
 
+    @abstractmethod
+    def velocity(
+        self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, *, dtype: str = "float64"
+    ) -> Array:
+        """The right-hand side, (n, d) -> (n, d), computed in a dtype that it supports."""
+
+    @abstractmethod
     def begin(
         self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
     ) -> Stepper:
@@ -157,4 +157,29 @@ class Engine(Protocol):
 
         stop: a shared flag; when it is set the run ends at its next step.
         """
-        ...
+
+    def for_call(self, model: Model, n_tokens: int) -> Engine:
+        """The engine for one call of a verb: a fresh one, if it remembers anything of the runs that it begins."""
+        return self
+
+    def evaluation_s(self, model: Model, n_tokens: int, runs: int = 1) -> float:
+        """About what one evaluation of the velocity of so many runs costs, in seconds."""
+        return runs * self.pair_s * (n_pairs(model, n_tokens) + 100) * (1 + model.dim / 8)
+
+    def told(self) -> dict[str, Any]:
+        """What it tells of the runs that it began: attributes of their trajectory."""
+        return {}
+
+
+class EnsembleEngine(Engine):
+    """An engine that is given whole ensembles."""
+
+    @abstractmethod
+    def parts(self, task: Task, runs: int, n_tokens: int) -> list[tuple[int, int]]:
+        """Which runs go together, (first, last + 1), so that each part fits into its memory."""
+
+    @abstractmethod
+    def begin_all(
+        self, task: Task, starts: Array, first_run: int = 0, stop: NDArray[np.uint8] | None = None
+    ) -> Ensemble:
+        """All runs from starts (runs, n, d); first_run: the number of the first one in its ensemble."""

@@ -1,7 +1,11 @@
 """The GPU engine: torch on a CUDA device, or on the CPU where there is none. Every option of a Model.
 
 TOKENFLOCK_DEVICE = cpu, cuda or cuda:1 chooses the device; without it the first CUDA device is taken, or the CPU. An
-ensemble runs as one batch (`begin_all`); where it does not fit into the memory of the device, as a few (`parts`).
+ensemble runs at once (`begin_all`); where it does not fit into the memory of the device, in a few parts (`parts`).
+
+Plain torch does everything (room torch/). Three things may stand in its place, and are chosen here: waves for many
+tokens on the circle (torch/harmonic.py), and on a CUDA device with Triton the kernels of room triton/, for sums over
+pairs and for whole runs of small ensembles in one launch.
 """
 
 from __future__ import annotations
@@ -15,20 +19,29 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.engine.contract import Batch, Outcome, Task
+from tokenflock.engine.contract import Ensemble, EnsembleEngine, Outcome, Task, n_pairs
+from tokenflock.engine.machine import machine_bytes
 from tokenflock.errors import EngineError, bad, missing
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.schemes import Rosenbrock, Scheme
+from tokenflock.schemes import Scheme
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from tokenflock.engine.torch.harmonic import Waves
+    from tokenflock.engine.torch.terms import TorchTerms
 
 VARIABLE = "TOKENFLOCK_DEVICE"
 HELP = "Install a torch that has it: https://pytorch.org/get-started"
-SHARE = 0.7  # of the free memory of a device that a batch may take, beside its blocks of pairs
+LAUNCH_S = 1e-3  # about what an evaluation takes, however small: a device is given many small commands
+MEMORY_SHARE = 0.7  # of the free memory of a device that an ensemble may take, beside its blocks of pairs
 
 
 def torch_module() -> Any:
@@ -38,9 +51,11 @@ def torch_module() -> Any:
     return import_module("torch")
 
 
-def device_named(given: str | None = None) -> Any:
+def device_named(given: str | None = None) -> torch.device:
     """The device to run on: as given or as the environment says; else the first with CUDA, else the CPU."""
-    torch = torch_module()
+    torch_module()
+    import torch
+
     given = os.environ.get(VARIABLE) if given is None else given
     if not given:
         return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
@@ -57,21 +72,21 @@ def device_named(given: str | None = None) -> Any:
     return torch.device("cuda", index)
 
 
-def free_bytes(device: Any) -> int:
-    """Memory that a batch may take: on a device what is free, or held by torch and not used; all of a machine's."""
+def free_bytes(device: torch.device) -> int:
+    """Memory that an ensemble may take: on a device what is free, or held by torch and not used; all of a machine's."""
     if device.type == "cuda":
         cuda = torch_module().cuda
         return int(cuda.mem_get_info(device)[0] + cuda.memory_reserved(device) - cuda.memory_allocated(device))
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return machine_bytes()
 
 
-def name_of(device: Any) -> str:
+def name_of(device: torch.device) -> str:
     """The device in words."""
     return torch_module().cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
 @contextmanager
-def exact(device: Any) -> Iterator[None]:
+def exact(device: torch.device) -> Iterator[None]:
     """No gradients; products of float32 in float32, though a user may have asked torch for TF32, with its 3 digits.
 
     On a CPU one thread: its bits do not depend on the cores, and torch's threads spin where others want to work.
@@ -95,32 +110,47 @@ def exact(device: Any) -> Iterator[None]:
             torch.set_num_threads(threads)
 
 
-class GpuEngine:
+def lay_out_on(model: Model, dtype: str, device: torch.device) -> TorchTerms:
+    """The terms of a model for velocities without gradients: by Triton kernels where the device has them."""
+    from tokenflock.engine.torch.terms import lay_out
+
+    terms = lay_out(model, dtype, device)
+    if _has_triton(device):
+        from tokenflock.engine.triton import sums
+
+        return replace(terms, sums=sums.pair_sums) if sums.supports(terms) else terms
+    return terms
+
+
+def _has_triton(device: torch.device) -> bool:
+    return device.type == "cuda" and find_spec("triton") is not None
+
+
+class GpuEngine(EnsembleEngine):
     """torch on one device."""
 
     name = "gpu"
 
     def __init__(self) -> None:
         self._torch = torch_module()
-        self._waves: list[Any] = []  # of the runs that went by waves
+        self._waves: list[Waves] = []  # of the runs that went by waves
 
-    def for_run(self) -> GpuEngine:
+    def for_call(self, model: Model, n_tokens: int) -> GpuEngine:
         """A fresh one: it remembers how its runs were made."""
         return GpuEngine()
 
     @property
-    def device(self) -> Any:
+    def device(self) -> torch.device:
         """The device of the next run."""
         return device_named()
 
-    @property
-    def pair_s(self) -> float:
-        """About what one pair costs, in seconds."""
-        return 5e-12 if self.device.type == "cuda" else 1e-8
+    def evaluation_s(self, model: Model, n_tokens: int, runs: int = 1) -> float:
+        """A launch, and the pairs."""
+        pair_s = 5e-12 if self.device.type == "cuda" else 1e-8
+        return LAUNCH_S + pair_s * runs * n_pairs(model, n_tokens) * (1 + model.dim / 8)
 
-    @property
-    def details(self) -> dict[str, Any]:
-        """What a trajectory says about its engine; for waves also how large the errors of their sums may be."""
+    def told(self) -> dict[str, Any]:
+        """Where its runs were computed; for waves also how large the errors of their sums may be."""
         device = self.device
         told: dict[str, Any] = {"device": name_of(device), "torch": str(self._torch.__version__), "sums": "pairs"}
         if self._waves:
@@ -132,8 +162,8 @@ class GpuEngine:
             )
         return told
 
-    def supports(self, model: Model, dtype: str) -> str | None:
-        """Everything, in the dtypes of the device."""
+    def objection(self, model: Model, dtype: str) -> str | None:
+        """Only dtypes that the device cannot do."""
         device = self.device
         try:
             self._torch.ones(1, dtype=getattr(self._torch, dtype), device=device).sum().item()
@@ -144,18 +174,22 @@ class GpuEngine:
         return None
 
     def velocity(
-        self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, dtype: str = "float64"
+        self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, *, dtype: str = "float64"
     ) -> Array:
         """(E6), (E7) or (E8)."""
-        from tokenflock.engine.torch_terms import lay_out
-        from tokenflock.engine.torch_velocity import velocity
+        import torch
+
+        from tokenflock.engine.torch.velocity import velocity
 
         device = self.device
+
+        def put(array: Array) -> Tensor:
+            return torch.as_tensor(array, dtype=terms.dtype, device=device)[None]
+
         with exact(device):
-            terms = lay_out(model, dtype, device)
-            put = lambda array: self._torch.as_tensor(array, dtype=terms.dtype, device=terms.device)[None]  # noqa: E731
+            terms = lay_out_on(model, dtype, device)
             found = velocity(terms, put(x), t, None if radius is None else put(radius))
-            return found[0].to(self._torch.float64).cpu().numpy()
+            return np.asarray(found[0].to(torch.float64).cpu().numpy())
 
     def begin(
         self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
@@ -164,9 +198,9 @@ class GpuEngine:
         return GpuStepper(self.begin_all(task, np.asarray(x)[None], run, stop))
 
     def parts(self, task: Task, runs: int, n: int) -> list[tuple[int, int]]:
-        """Which runs go together (first, last + 1), so that each batch fits into the memory of the device."""
+        """Which runs go together (first, last + 1), so that each part fits into the memory of the device."""
         device = self.device
-        one, free = self.bytes_of_a_run(task, n), SHARE * free_bytes(device)
+        one, free = self.bytes_of_a_run(task, n), MEMORY_SHARE * free_bytes(device)
         together = int(free // one)
         if together < 1:
             needed = f"{n:,} tokens: about {one / 2**30:.1f} GiB for one run"
@@ -178,42 +212,42 @@ class GpuEngine:
 
     def bytes_of_a_run(self, task: Task, n: int) -> float:
         """An estimate of the memory that one run needs beside the blocks of pairs, which adapt to what is there."""
-        from tokenflock.engine.torch_steps import states_held
+        from tokenflock.engine.torch.steps import states_held
 
         state = n * (task.model.dim + task.model.has_radius) * np.dtype(task.dtype).itemsize
         held = states_held(task.scheme, state) if isinstance(task.scheme, Scheme) and task.scheme.adaptive else 12
         return float(state * (held + 4 * task.model.n_heads))
 
-    def begin_all(self, task: Task, starts: Array, first_run: int = 0, stop: NDArray[np.uint8] | None = None) -> Batch:
-        """All runs from starts (runs, n, d) as one batch; first_run: the number of the first in its ensemble.
+    def begin_all(
+        self, task: Task, starts: Array, first_run: int = 0, stop: NDArray[np.uint8] | None = None
+    ) -> Ensemble:
+        """All runs from starts (runs, n, d) at once; first_run: the number of the first in its ensemble."""
+        from tokenflock.engine.torch.fixed import FixedRuns
+        from tokenflock.engine.torch.steps import AdaptiveRuns
 
-        THE SEAM for whole integrations on the device: `gpu_ensembles.begin(terms, task, starts, first_run, stop)` is
-        asked first on a cuda device. It returns a contract.Batch, or None for what it does not do.
-        """
-        from tokenflock.engine.torch_fixed import FixedRuns
-        from tokenflock.engine.torch_steps import AdaptiveRuns
-        from tokenflock.engine.torch_terms import lay_out
-
-        if isinstance(task.scheme, Rosenbrock):
-            raise EngineError("engine='gpu' has explicit schemes only. Use engine='cpu' for scheme='rosenbrock'.")
         device = self.device
         with exact(device):
-            terms = lay_out(task.model, task.dtype, device)
-            if device.type == "cuda" and find_spec("triton"):
-                fast = import_module("tokenflock.engine.gpu_ensembles").begin(terms, task, starts, first_run, stop)
+            terms = lay_out_on(task.model, task.dtype, device)
+            if _has_triton(device):
+                from tokenflock.engine.triton import ensembles
+
+                fast = ensembles.begin(terms, task, starts, first_run, stop)
                 if fast is not None:
-                    return Exact(fast, device)
+                    return GpuEnsemble(fast, device)
             waves = self._find_waves(terms, task, starts)
             if waves is not None:
                 self._waves.append(waves)
                 terms = replace(terms, sums=waves)
-            if task.scheme is not None and task.scheme.adaptive:
-                return Exact(AdaptiveRuns(terms, task, starts, stop), device, waves, task.rtol + task.atol)
-            return Exact(FixedRuns(terms, task, starts, stop, first_run), device, waves, task.rtol + task.atol)
+            adaptive = task.scheme is not None and task.scheme.adaptive
+            runs = (
+                AdaptiveRuns(terms, task, starts, stop) if adaptive else FixedRuns(terms, task, starts, stop, first_run)
+            )
+            return GpuEnsemble(runs, device, waves, task.rtol + task.atol)
 
-    def _find_waves(self, terms: Any, task: Task, starts: Array) -> Any:
+    def _find_waves(self, terms: TorchTerms, task: Task, starts: Array) -> Waves | None:
         """Waves in place of pairs, where there are many tokens and the first velocity is as good as the tolerances."""
-        from tokenflock.engine.torch_harmonic import SHARE, Waves, pays
+        from tokenflock.engine.harmonic.series import SHARE
+        from tokenflock.engine.torch.harmonic import Waves, pays
 
         allowed, n = task.rtol + task.atol, starts.shape[1]
         if not pays(task, n):
@@ -223,19 +257,24 @@ class GpuEngine:
         return waves if waves.velocity_error <= allowed else None
 
 
-class Exact:
-    """A batch whose products are exact, and whose lack of memory or of digits is told in a sentence."""
+class GpuEnsemble:
+    """An ensemble whose products are exact, and whose lack of memory or of digits is told in a sentence."""
 
-    def __init__(self, batch: Any, device: Any, waves: Any = None, allowed: float = math.inf) -> None:
-        self._batch, self._device, self._waves, self._allowed = batch, device, waves, allowed
+    def __init__(
+        self, runs: Ensemble, device: torch.device, waves: Waves | None = None, allowed: float = math.inf
+    ) -> None:
+        self.runs, self._device, self._waves, self._allowed = runs, device, waves, allowed
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._batch, name)
+    t = property(lambda self: self.runs.t)
+    steps = property(lambda self: self.runs.steps)
+    rejected = property(lambda self: self.runs.rejected)
+    evaluations = property(lambda self: self.runs.evaluations)
+    outcomes = property(lambda self: self.runs.outcomes)
 
     def advance(self, times: Array, frames: Array, filled: NDArray[np.int64], patience: int) -> None:
-        """See contract.Batch."""
+        """See contract.Ensemble."""
         with exact(self._device):
-            self._batch.advance(times, frames, filled, patience)
+            self.runs.advance(times, frames, filled, patience)
         if self._waves is not None and self._waves.velocity_error > self._allowed:
             told = f"velocities of this run have errors of about {self._waves.velocity_error:.1e}"
             warnings.warn(f"engine='gpu' with waves: {told}. For more digits use engine='cpu'.", stacklevel=2)
@@ -243,23 +282,25 @@ class Exact:
 
 
 class GpuStepper:
-    """One run: a batch of one."""
+    """One run: an ensemble of one."""
 
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
+    switched = math.nan
 
-    t = property(lambda self: float(self._batch.t[0]))
-    steps = property(lambda self: int(self._batch.steps[0]))
-    rejected = property(lambda self: int(self._batch.rejected[0]))
-    evaluations = property(lambda self: int(self._batch.evaluations[0]))
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
+
+    t = property(lambda self: float(self._ensemble.t[0]))
+    steps = property(lambda self: int(self._ensemble.steps[0]))
+    rejected = property(lambda self: int(self._ensemble.rejected[0]))
+    evaluations = property(lambda self: int(self._ensemble.evaluations[0]))
 
     @property
     def outcome(self) -> Outcome | None:
         """How it ended."""
-        return self._batch.outcomes[0]
+        return self._ensemble.outcomes[0]
 
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """See contract.Stepper."""
         filled = np.zeros(1, dtype=np.int64)
-        self._batch.advance(times, frames[None], filled, patience)
+        self._ensemble.advance(times, frames[None], filled, patience)
         return int(filled[0])

@@ -1,4 +1,4 @@
-"""What the machine gives: cores, and a place for compiled kernels."""
+"""What the machine gives: cores, memory, and a place for compiled kernels."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ def threads() -> int:
     if not given.isdigit() or int(given) < 1:
         raise bad("TOKENFLOCK_THREADS", given, "an integer >= 1", "Unset it to use all cores.")
     return int(given)
+
+
+def machine_bytes() -> int:
+    """The memory of this machine; a number above any, where the system does not say."""
+    names = ("SC_PAGE_SIZE", "SC_PHYS_PAGES")
+    known = hasattr(os, "sysconf") and all(name in os.sysconf_names for name in names)
+    return os.sysconf(names[0]) * os.sysconf(names[1]) if known else 1 << 62
 
 
 def _writable(folder: Path) -> bool:

@@ -7,17 +7,17 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-_GOLDEN = 0x9E3779B97F4A7C15  # splitmix64's increment and multipliers
-_FIRST = 0xBF58476D1CE4E5B9
-_SECOND = 0x94D049BB133111EB
-_OTHER = 0xD1B54A32D192ED03
+INCREMENT = 0x9E3779B97F4A7C15  # of splitmix64, and its two factors
+FACTOR_1 = 0xBF58476D1CE4E5B9
+FACTOR_2 = 0x94D049BB133111EB
+PARTNER = 0xD1B54A32D192ED03  # turns the bits of the first uniform number of a pair into those of the second
 
 
 def mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """splitmix64's finaliser: 64 bits in, 64 well-mixed bits out."""
-    z = z + np.uint64(_GOLDEN)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(_FIRST)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(_SECOND)
+    z = z + np.uint64(INCREMENT)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(FACTOR_1)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(FACTOR_2)
     return z ^ (z >> np.uint64(31))
 
 
@@ -31,7 +31,7 @@ def normals(key: int, step: int, n: int, d: int) -> NDArray[np.float64]:
     """Standard normal numbers (n, d) for one step of one run, by Box and Muller."""
     index = np.arange(n * d, dtype=np.uint64)
     first = mix(mix(np.array([key], dtype=np.uint64) ^ np.uint64(step)) + index)
-    second = mix(first ^ np.uint64(_OTHER))
+    second = mix(first ^ np.uint64(PARTNER))
     # 53 bits each; the first is never 0, where the logarithm would be infinite.
     u = ((first >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     v = (second >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -13,28 +13,34 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.engine.contract import Outcome, Task
+from tokenflock.engine.boolean import Settled, settle
+from tokenflock.engine.contract import Engine, Outcome, Task
 from tokenflock.engine.randomness import key_of, normals
-from tokenflock.engine.settled import Settled, settle
 from tokenflock.geometry import Array, retract, tangent
 from tokenflock.model import Model, drops, flow_at, flow_at_layer, layer, phases, rates
 from tokenflock.model import velocity as model_velocity
-from tokenflock.schemes import GROW, INTEGRAL, LEVEL, NOISE, PROPORTIONAL, SAFETY, SHRINK, STABLE
+from tokenflock.schemes import LEVEL, NOISE, STABLE, first_step, growth, hermite, shrinkage
 
 NODES = 4
 
 
-class ReferenceEngine:
+class ReferenceEngine(Engine):
     """model.py, stepped in Python."""
 
     name = "reference"
     pair_s = 3e-7
 
     def supports(self, model: Model, dtype: str) -> str | None:
-        """Everything, in float64."""
+        """Every option, whatever options there are: it runs model.py itself."""
+        return self.objection(model, dtype)
+
+    def objection(self, model: Model, dtype: str) -> str | None:
+        """Only float64."""
         return None if dtype == "float64" else "The reference engine is float64 only; use engine='cpu' for float32."
 
-    def velocity(self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None) -> Array:
+    def velocity(
+        self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, *, dtype: str = "float64"
+    ) -> Array:
         """The right-hand side of model.py."""
         return model_velocity(model, x, t, radius)
 
@@ -45,17 +51,6 @@ class ReferenceEngine:
         return ReferenceStepper(task, x, run, stop)
 
 
-def hermite(t: float, nodes: list[float], states: list[Array], slopes: list[Array]) -> Array:
-    """The polynomial through values and slopes at the nodes, at t."""
-    result = np.zeros_like(states[0])
-    for k, node in enumerate(nodes):
-        others = [o for j, o in enumerate(nodes) if j != k]
-        p = math.prod((t - o) / (node - o) for o in others)
-        slope = sum(1.0 / (node - o) for o in others)
-        result += p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
-    return result
-
-
 def _ratio(change: Array, gap: Array) -> float:
     """How fast the velocity changes along a gap, both (n, m): 0 where there is no gap."""
     size = float(np.linalg.norm(gap))
@@ -64,6 +59,8 @@ def _ratio(change: Array, gap: Array) -> float:
 
 class ReferenceStepper:
     """One run; the state is y (n, m), tokens with a last column of magnitudes where these move."""
+
+    switched = math.nan
 
     def __init__(self, task: Task, x: Array, run: int, stop: NDArray[np.uint8] | None) -> None:
         model = task.model
@@ -227,14 +224,14 @@ class ReferenceStepper:
         return float(max(sizes.max(), extra.max(initial=0.0)))
 
     def _first_step(self, left: float, order: int) -> float:
-        """From the size of the velocity and of its change (Hairer, Norsett & Wanner II.4)."""
+        """The first step, from the velocity and from how it changes in a small step."""
         f, tol = self._slopes[0], self.task.atol + self.task.rtol
         speed = self._size(f, self.y)
         if not speed > 0:
             return 0.5 * left
         small = min(0.01 / (speed * tol), 0.5 * left)
         change = (self._rates(self.y + small * f, self.t + small) - f) / small
-        return min(100 * small, (0.01 / max(speed, self._size(change, self.y))) ** (1 / order), 0.5 * left)
+        return first_step(small, speed, self._size(change, self.y), order, 0.5 * left)
 
     def _next_step(self, left: float) -> float:
         """The step to try: the end is hit, in two equal steps, so that times just before it have nodes close by."""
@@ -266,19 +263,17 @@ class ReferenceStepper:
         if not error <= 1.0:
             self.rejected += 1
             self._left = 0
-            finite = np.isfinite(error)
-            self._h = h * max(SHRINK, SAFETY * error ** (-1 / scheme.order) if finite else 0.0)
-            if not finite and (self.t + self._h <= self.t or self._h < 1e-30):
+            self._h = h * shrinkage(error, scheme.order)
+            if not math.isfinite(error) and (self.t + self._h <= self.t or self._h < 1e-30):
                 self.outcome = Outcome.NOT_FINITE
             return
-        error = max(error, 1e-10)
-        factor = SAFETY * error ** (-PROPORTIONAL / scheme.order) * self._error ** (INTEGRAL / scheme.order)
+        factor = growth(error, self._error, scheme.order)
         self.y, self._error = self._retract(y), error
         self.t = t_stop if h == t_stop - self.t else self.t + h
         self.steps += 1
         self._left = max(0, self._left - 1)
         if self._left == 0:
-            self._h = min(h * min(GROW, max(SHRINK, factor)), STABLE / stiffness if stiffness else math.inf)
+            self._h = min(h * factor, STABLE / stiffness if stiffness else math.inf)
         self._times = [self.t, *self._times][:NODES]
         self._states = [self.y, *self._states][:NODES]
         self._slopes = [stages[-1], *self._slopes][:NODES]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import os
-import tempfile
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenflock.errors import FileError
+from tokenflock.explorer.assets import asset
 from tokenflock.explorer.recording import FRAMES, record
+from tokenflock.store import write_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,12 +54,14 @@ def check_target(path: Path, overwrite: bool) -> Path:
 
 def page(run: xr.Dataset, which: int | None = None, title: str = "", frames: int = FRAMES) -> str:
     """The text of the file."""
-    from tokenflock.explorer.server import asset
+    from tokenflock.explorer.tab import statement
 
     held: dict[str, Any] = record(run, which, frames)
     held["data"] = base64.b64encode(held["data"]).decode()
-    held["title"] = title or _title(held["began"])
-    held["statement"] = _statement(held["began"]["atlas"]["claim"])
+    told = held["began"]
+    usual = f"{told['n_tokens']} tokens in {told['dim']} dimensions, β = {told['spec']['model']['beta']}"
+    claim = told["atlas"]["claim"]
+    held |= {"title": title or usual, "statement": statement(claim) if claim else None}
     # Inside a script element nothing may look like its end.
     text = json.dumps(held, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
     script = asset("explorer.js").decode().replace("</script", "<\\/script").replace("<!--", "<\\!--")
@@ -74,28 +77,10 @@ def export(
     frames: int = FRAMES,
     overwrite: bool = False,
 ) -> Path:
-    """Write a run as one HTML file, whole or not at all. run_number: of an ensemble. A longer run is thinned."""
+    """Write a run as one HTML file, whole or not at all.
+
+    run_number: the run of an ensemble. title: of the page. frames: a longer run is thinned. overwrite: replace a file.
+    """
     target = check_target(Path(path), overwrite)
-    text = page(run, run_number, title, frames)
-    handle, scratch = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(scratch, 0o644)
-        os.replace(scratch, target)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+    write_text(target, page(run, run_number, title, frames))
     return target
-
-
-def _title(told: dict[str, Any]) -> str:
-    return f"{told['n_tokens']} tokens in {told['dim']} dimensions, β = {told['spec']['model']['beta']}"
-
-
-def _statement(claim: str) -> dict[str, Any] | None:
-    if not claim:
-        return None
-    from tokenflock.explorer.tab import statement
-
-    return statement(claim)

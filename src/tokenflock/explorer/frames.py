@@ -50,22 +50,6 @@ def matrix(run: int, frame: int, time: float, weights: Array, head: int | Litera
     return header + np.ascontiguousarray(weights, dtype="<f4").tobytes()
 
 
-def unpack(data: bytes) -> dict[str, Any]:
-    """A packet as a dictionary: the other side of `packet` and `matrix`, for tests and other readers."""
-    magic, version, kind, run, frame, time, n, axes, measured = HEADER.unpack_from(data)
-    if magic != MAGIC or version != VERSION:
-        raise ValueError(f"not a packet of version {VERSION}")
-    found: dict[str, Any] = {"kind": kind, "run": run, "frame": frame, "time": time}
-    at = HEADER.size
-    if kind == MATRIX:
-        head = "mean" if axes == MEAN else axes
-        return found | {"head": head, "weights": np.frombuffer(data, "<f4", n * n, at).reshape(n, n)}
-    found["measures"] = np.frombuffer(data, "<f8", measured, at)
-    found["x"] = np.frombuffer(data, "<f4", n * axes, at + 8 * measured).reshape(n, axes)
-    found["labels"] = np.frombuffer(data, "<u2", n, at + 8 * measured + 4 * n * axes)
-    return found
-
-
 def scales(x: Array) -> Array:
     """The size of each frame x (frames, n, axes): a power of 2, so that it seldom changes from frame to frame."""
     largest = np.abs(x).max(axis=(1, 2), initial=0.0)

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tokenflock import spec
+from tokenflock.engine.choose import engine_named
 from tokenflock.errors import SpecError, bad, unknown
 from tokenflock.geometry import Array
 from tokenflock.model import Model
+from tokenflock.request import Request
 
 MESSAGE_BYTES = 256 * 1024
 MOST_NUMBERS = 50_000  # in one message, counting every leaf
@@ -44,29 +46,22 @@ def _whole(given: Any) -> bool:
     return isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 2**31
 
 
-def _head(given: Any) -> bool:
-    return _whole(given) or given == "mean"
+Check = tuple[Callable[[Any], bool], str]  # of a field, and the words for what it must be
+SPEC: Check = (lambda v: isinstance(v, Mapping), "a run as in run.toml")
+FRAME: Check = (_whole, "the number of a frame")
+HEAD: Check = (lambda v: _whole(v) or v == "mean", "the number of a head, or 'mean'")
+HOW: Check = (lambda v: v in ("eigenvectors", "principal"), "'eigenvectors' or 'principal'")
+NAME: Check = (lambda v: isinstance(v, str) and len(v) <= MOST_TEXT, "the name of a claim")
 
-
-#: type of message -> its fields, each with a check and the words for it; all are required
-FIELDS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
-    "start": {"spec": (lambda v: isinstance(v, Mapping), "a run as in run.toml")},
-    "steer": {
-        "spec": (lambda v: isinstance(v, Mapping), "a run as in run.toml"),
-        "frame": (_whole, "the number of a frame"),
-    },
-    "seen": {"run": (_whole, "the number of a run"), "frame": (_whole, "the number of a frame")},
-    "row": {
-        "frame": (_whole, "the number of a frame"),
-        "token": (_whole, "the number of a token"),
-        "head": (_head, "the number of a head, or 'mean'"),
-    },
-    "matrix": {"frame": (_whole, "the number of a frame"), "head": (_head, "the number of a head, or 'mean'")},
-    "look": {
-        "how": (lambda v: v in ("eigenvectors", "principal"), "'eigenvectors' or 'principal'"),
-        "frame": (_whole, "the number of a frame"),
-    },
-    "statement": {"name": (lambda v: isinstance(v, str) and len(v) <= MOST_TEXT, "the name of a claim")},
+#: type of message -> its fields; all are required
+FIELDS: dict[str, dict[str, Check]] = {
+    "start": {"spec": SPEC},
+    "steer": {"spec": SPEC, "frame": FRAME},
+    "seen": {"run": (_whole, "the number of a run"), "frame": FRAME},
+    "row": {"frame": FRAME, "token": (_whole, "the number of a token"), "head": HEAD},
+    "matrix": {"frame": FRAME, "head": HEAD},
+    "look": {"how": HOW, "frame": FRAME},
+    "statement": {"name": NAME},
     "pause": {"on": (lambda v: isinstance(v, bool), "true or false")},
 }
 
@@ -87,9 +82,7 @@ def parse(text: Any) -> dict[str, Any]:
     if kind not in FIELDS:
         raise unknown("type of message", kind[:MOST_TEXT], FIELDS)
     fields = FIELDS[kind]
-    for key in message:
-        if key != "type" and key not in fields:
-            raise unknown(f"key of message {kind!r}", key[:MOST_TEXT], fields)
+    spec.known(f"key of message {kind!r}", (key[:MOST_TEXT] for key in message if key != "type"), fields)
     for key, (fits, words) in fields.items():
         if key not in message:
             raise SpecError(f"the message {kind!r} lacks {key}: {words}.")
@@ -131,7 +124,7 @@ def _check_leaves(message: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CheckedRun:
     """A run that may be computed: what simulate takes, from the checked dictionary."""
 
     spec: dict[str, Any]
@@ -140,11 +133,9 @@ class Plan:
     options: dict[str, Any]  # keywords of simulate, times among them
 
 
-def plan(given: Mapping[str, Any], limits: Limits) -> Plan:
+def check_run(given: Mapping[str, Any], limits: Limits) -> CheckedRun:
     """The run that a dictionary describes, if it is within the limits. `then` is left in its spec, unchecked."""
-    for key in given:
-        if key not in SECTIONS:
-            raise unknown("section", key, SECTIONS)
+    spec.known("section", given, SECTIONS)
     _check_leaves(given)
     raw: dict[str, dict[str, Any]] = {}
     for name in SECTIONS[:3]:
@@ -161,22 +152,17 @@ def plan(given: Mapping[str, Any], limits: Limits) -> Plan:
     model, start, options = spec.build(raw)
     if layers:
         options["times"] = _layers(options, wanted)
-    checked = Plan(json.loads(json.dumps(dict(given))), model, start, options)
+    checked = CheckedRun(json.loads(json.dumps(dict(given))), model, start, options)
     _check_cost(checked, limits)
     return checked
 
 
 def _no_files(item: Any) -> None:
-    if isinstance(item, Mapping):
-        if "file" in item:
-            raise SpecError("a page cannot read files: give the numbers themselves, or a family of matrices.")
-        for value in item.values():
-            _no_files(value)
-    elif isinstance(item, list):
-        for value in item:
-            _no_files(value)
-    elif isinstance(item, str) and item.endswith(".npy"):
+    if (isinstance(item, Mapping) and "file" in item) or (isinstance(item, str) and item.endswith(".npy")):
         raise SpecError("a page cannot read files: give the numbers themselves, or a family of matrices.")
+    if isinstance(item, Mapping | list):
+        for inner in item.values() if isinstance(item, Mapping) else item:
+            _no_files(inner)
 
 
 def _check_sizes(raw: dict[str, Any], limits: Limits) -> None:
@@ -197,14 +183,14 @@ def _check_sizes(raw: dict[str, Any], limits: Limits) -> None:
         for key in ("seed", "n_clusters"):
             if key in raw[section] and not _whole(raw[section][key]):
                 raise bad(f"[{section}] {key}", raw[section][key], "a whole number >= 0")
-    if raw["simulate"].get("dtype", "float64") != "float64":
+    if raw["simulate"].get("dtype") == "float32":
         raise bad("dtype", raw["simulate"]["dtype"], "float64", "The page shows single precision of double runs.")
     times = raw["simulate"].get("times", FRAMES)
     count = len(times) if isinstance(times, list) else spec.plain(str(times).split(":")[-1])
     if not (_whole(count) and 2 <= count <= limits.frames):
         raise bad("times", _short(times), f"2 to {limits.frames} frames: a number, a list, or log:FIRST:N")
     t_end = raw["simulate"].get("t_end")
-    if isinstance(t_end, int | float) and not isinstance(t_end, bool) and not 0 < t_end <= 1e300:
+    if isinstance(t_end, int | float) and t_end > 1e300:
         raise bad("t_end", t_end, "a finite number > 0, up to 1e300")
 
 
@@ -220,14 +206,15 @@ def _layers(options: dict[str, Any], wanted: Any) -> Array:
     return dt * np.unique(np.round(np.linspace(0, last, count)))
 
 
-def _check_cost(checked: Plan, limits: Limits) -> None:
+def _check_cost(checked: CheckedRun, limits: Limits) -> None:
     """One velocity, and all positions of the run: what is too much is refused before the first step."""
     model, (n, d) = checked.model, checked.start.shape
     if model.n_heads > limits.heads:
         raise bad("heads", model.n_heads, f"at most {limits.heads}")
     if n > limits.tokens:
         raise bad("start", f"{n} tokens", f"at most {limits.tokens}", "Take fewer tokens, or use flock.simulate.")
-    frames = len(checked.options["times"])
+    request = Request(model, **checked.options)
+    frames = len(request.kept)
     if frames > limits.frames:
         raise bad("times", f"{frames} frames", f"at most {limits.frames}", "Keep fewer times.")
     held = 8 * n * (d + 1) * frames
@@ -235,12 +222,10 @@ def _check_cost(checked: Plan, limits: Limits) -> None:
         most = max(2, int(limits.held_bytes / (8 * n * (d + 1))))
         given = f"{frames} frames of {n} tokens in {d} dimensions: {held / 2**20:.0f} MB"
         raise bad("times", given, f"at most {limits.held_bytes / 2**20:.0f} MB", f"Keep {most} frames or fewer.")
-    slow = 200.0 if checked.options.get("engine") == "reference" else 1.0
-    cost = 1.5e-9 * slow * model.n_heads * n * n * (0.5 if model.mask == "causal" else 1.0) * (1 + d / 8)
+    cost = engine_named("reference" if request.engine == "reference" else "cpu").evaluation_s(model, n)
     if cost > limits.evaluation_s:
         given = f"{n} tokens in {d} dimensions, about {cost:.2g} s for one velocity"
         raise bad("cost", given, f"at most {limits.evaluation_s:g} s", "Take fewer tokens or a smaller dim.")
-    implicit = checked.options.get("scheme") == "rosenbrock"
-    if implicit and model.mask != "causal" and n * (d - 1) > limits.implicit:
+    if request.scheme == "rosenbrock" and model.mask != "causal" and n * (d - 1) > limits.implicit:
         given = f"implicit steps of {n * (d - 1)} unknowns"
         raise bad("scheme", given, f"at most {limits.implicit} where tokens see later ones", "Use scheme='auto'.")

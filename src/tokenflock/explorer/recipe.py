@@ -11,7 +11,7 @@ Spec = Mapping[str, Any]
 
 
 def of(spec: Spec) -> dict[str, str]:
-    """Both, as texts."""
+    """The run.toml and the lines of Python, as texts."""
     return {"toml": toml(spec), "python": python(spec)}
 
 
@@ -46,7 +46,7 @@ def toml(spec: Spec) -> str:
 
 
 def python(spec: Spec) -> str:
-    """Lines that repeat the run, its changes too."""
+    """Lines of Python that repeat the run and its changes on the way."""
     lines = ["import tomllib", "import tokenflock as flock", "from tokenflock import spec", ""]
     lines += [f'RUN = """\n{toml({key: value for key, value in spec.items() if key != "then"})}"""']
     lines += ["model, start, options = spec.build(tomllib.loads(RUN))"]

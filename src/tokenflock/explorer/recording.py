@@ -10,11 +10,12 @@ import numpy as np
 
 from tokenflock.errors import bad
 from tokenflock.explorer import frames, projection, recipe
+from tokenflock.explorer.began import began
 from tokenflock.explorer.measures import FEW, NAMES, Ruler
-from tokenflock.explorer.prediction import MOST, predict
+from tokenflock.explorer.prediction import predict
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.trajectory import model_of, validate
+from tokenflock.trajectory import PARTS, describe, model_of, validate
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +27,7 @@ LONG = 30.0  # times from the first kept one to the last: beyond this factor the
 
 
 def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dict[str, Any]:
-    """All that the page needs: `began` as of a session, `head` and `data` of the frames, and how it ended."""
+    """All that the page needs: the message `began`, `head` and `data` of the frames, and how the run ended."""
     model, times, x, start = _one(run, which)
     keep = np.unique(np.round(np.linspace(0, len(times) - 1, min(most, len(times)))).astype(int))
     times, x = times[keep], x[keep]
@@ -39,25 +40,9 @@ def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dic
     shown = seen(x)
     data, scales = frames.record(shown, labels, numbers)
     spec = _spec(run, model, start)
-    told = {
-        "type": "began",
-        "run": 1,
-        "kept": 0,
-        "note": "",
-        "spec": {**spec, "start": {"n_tokens": len(start)}},
-        "n_tokens": len(start),
-        "dim": model.dim,
-        "n_heads": model.n_heads,
-        "space": model.space,
-        "times": times.tolist(),
-        "frozen": [] if model.frozen is None else seen(model.frozen.tokens).tolist(),
-        "value": model.values.sum(axis=0).tolist() if model.dim <= MOST else None,
-        "forms": _forms(model),
-        "projection": seen.described(),
-        "atlas": prediction.described(),
-        "recipe": _recipe(spec, start),
-        **ruler.described(),
-    }
+    shortened = {**spec, "start": {"n_tokens": len(start)}}
+    told = began(model, shortened, len(start), times, seen, prediction, ruler)
+    told |= {"forms": _forms(model), "recipe": _recipe(spec, start)}
     positive = times[times > 0]
     log = len(positive) > 2 and positive[-1] / positive[1] > LONG * len(positive) / 10
     head = {"frames": len(x), "n": len(start), "axes": shown.shape[-1], "measures": len(NAMES), "scales": scales}
@@ -94,34 +79,27 @@ def _forms(model: Model) -> list[list[list[float]]] | None:
 
 def _spec(run: xr.Dataset, model: Model, start: Array) -> dict[str, Any]:
     """The run as in a run.toml, from its own attributes."""
-    table: dict[str, Any] = {"dim": model.dim, "beta": "inf" if math.isinf(model.beta) else model.beta}
-    for name in ("query", "key", "value"):
-        if getattr(model, name) is not None:
-            table[name] = getattr(model, name).tolist()
-    mask = model.mask if isinstance(model.mask, str) else {"window": model.mask.width, "causal": model.mask.causal}
-    for name, value, usual in (
-        ("mask", mask, "causal"),
-        ("normaliser", model.normaliser, "softmax"),
-        ("space", model.space, "sphere"),
-        ("noise", model.noise, 0.0),
-    ):
-        if value != usual:
-            table[name] = value
-    if model.norm.kind != "post":
-        table["layer_norm"] = json.loads(run.attrs["model"])["layer_norm"]
-    if model.bias is not None:
-        table["bias"] = {"slope": model.bias.slope}
-    if model.feedforward is not None:
-        ff = model.feedforward
-        table["feedforward"] = {"w": ff.w.tolist(), "a": ff.a.tolist(), "b": ff.b.tolist(), "activation": ff.activation}
-    if model.frozen is not None:
-        table["frozen"] = {"tokens": model.frozen.tokens.tolist(), "weights": model.frozen.weights.tolist()}
     attrs = run.attrs
     simulate = {"t_end": float(attrs["t_end"]), "scheme": attrs["scheme"], "seed": int(attrs["seed"])}
     simulate |= {name: float(attrs[name]) for name in ("rtol", "atol")}
     if not math.isnan(float(attrs["dt"])):
         simulate["dt"] = float(attrs["dt"])
-    return {"model": table, "start": {"array": start.tolist()}, "simulate": simulate}
+    return {"model": _table(model), "start": {"array": start.tolist()}, "simulate": simulate}
+
+
+def _table(model: Model) -> dict[str, Any]:
+    """The section [model]: what differs from a model of this dimension that says nothing else."""
+    (told, arrays), (usual, _) = describe(model), describe(Model(dim=model.dim))
+    plain, default = json.loads(told), json.loads(usual)
+    table = {name: value for name, value in plain.items() if name in ("dim", "beta") or value != default.get(name)}
+    for name, (_, array) in arrays.items():
+        field = name.removeprefix("model_")
+        part = next((part for part in PARTS if field.startswith(f"{part}_")), None)
+        home, key = (table, field) if part is None else (table[part], field.removeprefix(f"{part}_"))
+        home[key] = array.tolist()
+    if isinstance(mask := table.get("mask"), dict):
+        table["mask"] = {"window": mask["width"], "causal": mask["causal"]}
+    return table
 
 
 def _recipe(spec: dict[str, Any], start: Array) -> dict[str, str]:

@@ -10,8 +10,11 @@ import hmac
 import ipaddress
 import secrets
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "tokenflock_token"
 LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -49,10 +52,10 @@ def _name(host: str) -> str:
 class Guard:
     """An ASGI layer around the application. token None: loopback, no token, and only the names of this machine."""
 
-    def __init__(self, app: Any, token: str | None = None) -> None:
+    def __init__(self, app: ASGIApp, token: str | None = None) -> None:
         self._app, self._token = app, token
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it with the reason."""
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
@@ -61,14 +64,14 @@ class Guard:
             return await _refuse(scope, send, why)
         host = headers.get("host", "")
 
-        async def guarded(message: dict[str, Any]) -> None:
+        async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), *self._headers(scope, host)]
             await send(message)
 
         return await self._app(scope, receive, guarded)
 
-    def _refused(self, scope: dict[str, Any], headers: dict[str, str]) -> str | None:
+    def _refused(self, scope: Scope, headers: dict[str, str]) -> str | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not host or any(c in host for c in " ;,'\"<>\\/"):
             return "the header Host is missing or strange"
@@ -80,7 +83,7 @@ class Guard:
             return "the token is missing or wrong. Open the address that `tokenflock explore` printed"
         return None
 
-    def _has_token(self, scope: dict[str, Any], headers: dict[str, str]) -> bool:
+    def _has_token(self, scope: Scope, headers: dict[str, str]) -> bool:
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
@@ -91,7 +94,7 @@ class Guard:
         assert self._token is not None
         return any(hmac.compare_digest(text.encode(), self._token.encode()) for text in given)
 
-    def _headers(self, scope: dict[str, Any], host: str) -> list[tuple[bytes, bytes]]:
+    def _headers(self, scope: Scope, host: str) -> list[tuple[bytes, bytes]]:
         found = [
             (b"content-security-policy", policy(host).encode("latin-1")),
             (b"x-content-type-options", b"nosniff"),
@@ -105,7 +108,7 @@ class Guard:
         return found
 
 
-async def _refuse(scope: dict[str, Any], send: Any, why: str) -> None:
+async def _refuse(scope: Scope, send: Send, why: str) -> None:
     if scope["type"] == "websocket":
         return await send({"type": "websocket.close", "code": 1008, "reason": why[:120]})
     body = f"Refused: {why}.\n".encode()

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.engine.contract import Task
-from tokenflock.errors import SpecError, bad, unknown
-from tokenflock.explorer.messages import Limits, Plan, plan
+from tokenflock.errors import SpecError, bad
+from tokenflock.explorer.messages import CheckedRun, Limits, check_run
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.simulation import check_start, task_of
+from tokenflock.request import Request, check_start
+from tokenflock.spec import known
 
 CHANGE = ("at", "model", "simulate")
 
@@ -25,44 +25,35 @@ CHANGE = ("at", "model", "simulate")
 class Stage:
     """A stretch of a run with one model. Frame numbers and times are those of the whole run."""
 
-    plan: Plan
-    task: Task
+    plan: CheckedRun
+    request: Request
     first: int  # the frame it goes on from; -1 for the first stage, which starts from the tokens themselves
     begin: float  # the time of that frame
     times: Array  # of its own frames first + 1, first + 2, ..., from its beginning on
 
     @property
     def last(self) -> int:
-        """Its last frame."""
+        """The number of its last frame."""
         return self.first + len(self.times)
 
     def until(self, frame: int) -> Stage:
-        """The same, ended at a frame; its steps are those of the whole stage, so that nothing moves by a bit."""
-        return Stage(self.plan, self.task, self.first, self.begin, self.times[: frame - self.first])
+        """The stage, ended at a frame; its steps are those of the whole stage, so that nothing moves by a bit."""
+        return Stage(self.plan, self.request, self.first, self.begin, self.times[: frame - self.first])
 
 
-def stage(planned: Plan, first: int, begin: float) -> Stage:
+def stage(planned: CheckedRun, first: int, begin: float) -> Stage:
     """One stage of a plan: its kept times, without 0 where another stage ended there."""
-    options: dict[str, Any] = {"scheme": "auto", "rtol": 1e-6, "atol": 1e-9, "dt": None, "seed": 0} | planned.options
-    wanted, task = task_of(
-        planned.model,
-        options["t_end"],
-        options["times"],
-        options["scheme"],
-        options["rtol"],
-        options["atol"],
-        options["dt"],
-        "float64",
-        options["seed"],
-    )
+    request = Request(planned.model, **planned.options)
+    request.engine_for(len(planned.start))  # an engine that cannot run it says so before anything is computed
+    wanted = request.kept
     if first < 0:
         wanted = wanted if wanted[0] == 0 else np.concatenate([[0.0], wanted])
     else:
         wanted = wanted[wanted > 0]
         wanted = wanted[np.diff(begin + wanted, prepend=begin) > 0]  # at t = 1e20 a step of 1 is none
         if not len(wanted):
-            raise bad("t_end", options["t_end"], f"more than rounding of t = {begin:g}", "Raise t_end, or restart.")
-    return Stage(planned, task, first, begin, wanted)
+            raise bad("t_end", request.t_end, f"more than rounding of t = {begin:g}", "Raise t_end, or restart.")
+    return Stage(planned, request, first, begin, wanted)
 
 
 def cannot_continue(before: Model, after: Model) -> str | None:
@@ -82,7 +73,7 @@ def stages(spec: Mapping[str, Any], limits: Limits) -> list[Stage]:
     changes = spec.get("then") or []
     if not isinstance(changes, list) or len(changes) > limits.changes:
         raise bad("then", f"{len(changes)} changes", f"a list of at most {limits.changes}", "Restart from here.")
-    planned = plan(spec, limits)
+    planned = check_run(spec, limits)
     check_start(planned.model, planned.start)
     found = [stage(planned, -1, 0.0)]
     for change in changes:
@@ -94,15 +85,13 @@ def extended(before: list[Stage], change: Any, limits: Limits) -> list[Stage]:
     """The stages up to the frame `at` of a change, and a new one from there on."""
     if not isinstance(change, Mapping):
         raise bad("then", type(change).__name__, "tables of at, model and simulate")
-    for key in change:
-        if key not in CHANGE:
-            raise unknown("key of then", key, CHANGE)
+    known("key of then", change, CHANGE)
     at = change.get("at")
     if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= before[-1].last:
         raise bad("then.at", at, f"a frame of the run, 0 to {before[-1].last}")
     kept = [s.until(min(at, s.last)) for s in before if s.first < at or s.first < 0]
     asked = {"model": change.get("model"), "simulate": change.get("simulate"), "start": before[0].plan.spec["start"]}
-    planned = plan(asked, limits)
+    planned = check_run(asked, limits)
     if why := cannot_continue(kept[-1].plan.model, planned.model):
         raise SpecError(f"the run cannot go on from here: {why}. Restart it.")
     last = kept[-1]

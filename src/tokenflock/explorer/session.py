@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.engine.choose import choose
-from tokenflock.engine.contract import Engine, Outcome, Stepper
+from tokenflock.engine.contract import Outcome, Stepper, n_pairs
 from tokenflock.errors import SpecError, TokenflockError, bad
 from tokenflock.explorer import frames, projection, recipe, schedule, weights
+from tokenflock.explorer.began import began
 from tokenflock.explorer.measures import FEW, Ruler
 from tokenflock.explorer.messages import MOST_TEXT, Limits
-from tokenflock.explorer.prediction import MOST, Prediction, predict
+from tokenflock.explorer.prediction import Prediction, predict
 from tokenflock.geometry import Array
+from tokenflock.request import Job
 
 SLICE_S = 0.03  # about how long one slice computes before anything else may be asked
 WIDE_FROM = 2_000_000  # pairs from which one run is shared among the cores
@@ -114,7 +115,7 @@ class Session:
         self._stop[0] = 1
 
     def close(self) -> None:
-        """Let everything go."""
+        """Release the frames of the run."""
         self.interrupt()
         self._stages, self._stepper, self.measured, self.total = [], None, 0, 0
         self._frames, self._measures = np.zeros((0, 0, 0)), np.zeros((0, 0))
@@ -149,12 +150,9 @@ class Session:
         model, n = here.plan.model, self._frames.shape[1]
         if self._stepper is None:
             x = self._x if here.first < 0 else self._frames[here.first, :, : model.dim]
-            pairs = n * n * model.n_heads * (0.5 if model.mask == "causal" else 1.0)
-            wide = pairs >= WIDE_FROM and self._alone()
-            self._engine = self._choose(here, n)
-            self._stepper = self._engine.begin(here.task, x.copy(), wide=wide, stop=self._stop)
-            cost = self._engine.pair_s * (pairs + 100) * (1 + model.dim / 8)
-            self._patience = max(1, int(SLICE_S / cost))
+            wide = n_pairs(model, n) >= WIDE_FROM and self._alone()
+            job = self._choose(here, x)
+            self._stepper, self._patience = job.begin(wide, self._stop), job.patience(SLICE_S)
         done = self._filled - here.first - 1
         space = self._frames[self._filled : here.last + 1]
         new = self._stepper.advance(here.times[done:], space, self._patience)
@@ -168,8 +166,8 @@ class Session:
         elif outcome is not None:
             self._end(outcome.value, failed=outcome.failed)
 
-    def _choose(self, here: schedule.Stage, n: int) -> Engine:
-        return choose(here.plan.options.get("engine", "auto"), here.plan.model, "float64", n, here.task)
+    def _choose(self, here: schedule.Stage, x: Array) -> Job:
+        return here.request.starting(x)
 
     def _next(self, outcome: Outcome | None) -> None:
         self._stepper = None
@@ -252,26 +250,10 @@ class Session:
 
     def _told(self, kept: int, note: str) -> dict[str, Any]:
         """What the page must know of the run before its first frame."""
-        model, ruler = self._model, self._rulers[-1]
-        frozen = [] if model.frozen is None else self._projection(model.frozen.tokens).tolist()
-        return {
-            "type": "began",
-            "run": self.run,
-            "kept": kept,
-            "note": note,
-            "spec": self._spec,
-            "n_tokens": int(self._frames.shape[1]),
-            "dim": model.dim,
-            "n_heads": model.n_heads,
-            "space": model.space,
-            "times": self.times.tolist(),
-            "frozen": frozen,
-            "value": model.values.sum(axis=0).tolist() if model.dim <= MOST else None,
-            "projection": self._projection.described(),
-            "atlas": self._predictions[-1].described(),
-            "recipe": recipe.of(self._spec),
-            **ruler.described(),
-        }
+        prediction, ruler = self._predictions[-1], self._rulers[-1]
+        n = int(self._frames.shape[1])
+        told = began(self._model, self._spec, n, self.times, self._projection, prediction, ruler)
+        return told | {"run": self.run, "kept": kept, "note": note, "recipe": recipe.of(self._spec)}
 
 
 def _another_seed(simulate: Any, at: int) -> Any:

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Any
 
-from tokenflock.errors import SpecError, TokenflockError
+from tokenflock.errors import TokenflockError
 from tokenflock.explorer.messages import Limits, parse
+from tokenflock.explorer.presets import PAPERS
 from tokenflock.explorer.session import Session
 
 WINDOW = 16  # frames sent and not yet drawn
@@ -191,14 +192,10 @@ class Tab:
 
 def statement(name: str) -> dict[str, Any]:
     """A claim of the ledger in words; a figure in its caption's words is no claim and has none."""
-    from tokenflock import citations, claims
+    from tokenflock.papers import citations, claims
 
     claim = claims.find(name)
-    paper = name.partition("/")[0]
-    keys = {"causal": "A", "emergence": "B", "perspective": "C", "metastability": "D", "meanfield": "E"}
-    found = citations.REFERENCES.get(keys.get(paper, "F"))
-    if found is None:
-        raise SpecError(f"the paper of {name!r} has no reference.")
+    found = citations.REFERENCES[PAPERS[name.partition("/")[0]][0]]
     return {
         "type": "statement",
         "name": name,

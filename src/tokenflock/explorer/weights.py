@@ -44,7 +44,8 @@ def _row(model: Model, x: Array, t: float, token: int, head: Head) -> Array:
     """
     if model.bias is not None or model.space == "rescaled" or model.normaliser != "softmax":
         _check_size(x)
-        return _of(equations.attention(model, x, t), head)[token]
+        whole: Array = _of(equations.attention(model, x, t), head)[token]
+        return whole
     lo, hi = equations.visible(model.mask, len(x))
     seen = np.arange(lo[token], hi[token])
     others = seen[seen != token]
@@ -75,7 +76,8 @@ def picture(model: Model, x: Array, t: float, head: Head) -> Array:
 
 def _of(P: Array, head: Head) -> Array:
     """The attention (heads, n, m) of one head, or the mean."""
-    return P.mean(axis=0) if head == "mean" else P[head]
+    one: Array = P.mean(axis=0) if head == "mean" else P[head]
+    return one
 
 
 def _check_head(model: Model, head: Head) -> None:

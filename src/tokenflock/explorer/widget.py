@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tokenflock.errors import bad, missing
+from tokenflock.explorer.assets import asset, presets
 from tokenflock.explorer.messages import Limits
 from tokenflock.explorer.recording import FRAMES, record
 
@@ -32,18 +33,18 @@ def view(
 
     which: the run of an ensemble. height: in pixels. frames: a longer run is thinned.
     """
-    made = _class()
-    if run is None or (isinstance(run, Mapping) and not hasattr(run, "data_vars")):
-        from tokenflock.explorer.server import presets
+    import xarray as xr
 
+    made = _class()
+    if isinstance(run, xr.Dataset):
+        held = record(run, which, frames)
+        data = held.pop("data")
+        return made(live=False, meta={**held, "title": ""}, data=data, height=height)
+    if run is None or isinstance(run, Mapping):
         gallery = presets()["presets"]
         spec, shown = (gallery[0]["spec"], gallery[0]["view"]) if run is None else (dict(run), {})
         return made(live=True, meta={"spec": spec, "view": shown, "presets": gallery}, height=height)
-    if not hasattr(run, "data_vars"):
-        raise bad("run", type(run).__name__, "a trajectory, a run as in run.toml, or None for a live view")
-    held = record(run, which, frames)  # type: ignore[arg-type]
-    data = held.pop("data")
-    return made(live=False, meta={**held, "title": ""}, data=data, height=height)
+    raise bad("run", type(run).__name__, "a trajectory, a run as in run.toml, or None for a live view")
 
 
 @lru_cache
@@ -54,12 +55,11 @@ def _class() -> Any:
         import traitlets
     except ImportError as error:
         raise missing("anywidget", "notebook", "the view in a notebook") from error
-    from importlib.resources import files
 
     class ExplorerWidget(anywidget.AnyWidget):
         """See the head of this file. A live one has a session in this process, which ends when the view is closed."""
 
-        _esm = files("tokenflock.explorer").joinpath("static", "explorer.js").read_text(encoding="utf-8")
+        _esm = asset("explorer.js").decode()
         live = traitlets.Bool(False).tag(sync=True)
         meta = traitlets.Dict().tag(sync=True)
         data = traitlets.Bytes(b"").tag(sync=True)
@@ -67,21 +67,20 @@ def _class() -> Any:
 
         def __init__(self, **given: Any) -> None:
             super().__init__(**given)
-            self._line = Line(self) if self.live else None
-            if self._line:
-                self.on_msg(self._line.heard)
+            self._connection = WidgetConnection(self) if self.live else None
+            if self._connection:
+                self.on_msg(self._connection.heard)
 
         def close(self) -> None:
             """Let the run go, then the widget."""
-            line = getattr(self, "_line", None)
-            if line:
-                line.end()
+            if connection := getattr(self, "_connection", None):
+                connection.end()
             super().close()
 
     return ExplorerWidget
 
 
-class Line:
+class WidgetConnection:
     """Between a widget and its session: the tab of the server, in a thread of its own, over the widget's messages."""
 
     def __init__(self, widget: Any, limits: Limits | None = None) -> None:

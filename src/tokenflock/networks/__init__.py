@@ -4,7 +4,7 @@
     net.layer(0)               one block as arrays
     networks.heads(net)        every head: its spectrum, its row of the atlas, whether it is a good triple
 
-One noun a file: place, source and archive find a model; tensors, pickles, gguf and llama2c read files; a file a family
+One noun a file: place, source and archive find a model; tensors, pickles and gguf read files; a file a family
 says where its tensors are; layer and network are what they come to; spectra is what the theory says of the heads.
 """
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from tokenflock.errors import FileError
-from tokenflock.networks import llama2c
 from tokenflock.networks.source import FILES, LAYOUT, as_config
 
 SUFFIXES = (".whl", ".zip", ".tgz", ".tar.gz")
@@ -49,7 +48,7 @@ class _Zip:
 
 
 class _Tar:
-    """The same of a .tar.gz."""
+    """What is asked of a .tar.gz."""
 
     def __init__(self, path: Path) -> None:
         self.file = tarfile.open(path, "r:gz")
@@ -100,17 +99,10 @@ def _models(archive: Any, where: str) -> list[Inside]:
         if folders and name.startswith(folders):
             continue
         same = (name.rpartition("/")[2], archive.sizes[name])
-        if same not in seen and (name.endswith(".gguf") or _is_llama2c(archive, name)):
+        if same not in seen and name.endswith(".gguf"):
             found.append(Inside(name, (name,), None))
             seen.add(same)
     return found
-
-
-def _is_llama2c(archive: Any, name: str) -> bool:
-    if not name.endswith(llama2c.SUFFIXES) or archive.sizes[name] < 1 << 12:
-        return False
-    with archive.open(name) as stream:
-        return llama2c.sizes(stream.read(llama2c.HEADER)) is not None
 
 
 def unpack(path: Path, inside: str = "") -> Path:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike
-
-from tokenflock.networks.family import Family, Linear
-from tokenflock.networks.layer import Feedforward, Norm
-from tokenflock.networks.tensors import Tensors
+from tokenflock.networks.family import Family
+from tokenflock.networks.layer import Norm
 
 
 class Bert(Family):
@@ -19,41 +14,30 @@ class Bert(Family):
     name = "bert"
     types: tuple[str, ...] = ("bert", "electra")
     anchor = "encoder.layer.0.attention.self.query.weight"
+    at = "encoder.layer.{}"
+    attention = ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense")
+    norm_names = ("attention.output.LayerNorm", "output.LayerNorm")
+    mlp_names = ("intermediate.dense", "output.dense")
+    mapping = "embeddings_project"  #: from the size of the embeddings to the hidden one
 
-    def __init__(self, config: Mapping[str, Any], tensors: Tensors, dtype: DTypeLike = np.float64) -> None:
-        super().__init__(config, tensors, dtype)
-        self.eps = self.small("layer_norm_eps", 1e-12)
-        self.causal = bool(config.get("is_decoder", False))
-        kind = config.get("position_embedding_type") or "absolute"
+    def prepare(self) -> None:
+        """What config.json says besides sizes."""
+        self.causal = bool(self.config.get("is_decoder", False))
+        kind = self.config.get("position_embedding_type") or "absolute"
         self.positions = "learned" if kind == "absolute" else str(kind)  # old BERTs had other kinds
         self.padding = 0  # rows of the table of positions before the first
 
-    def projections(self, layer: int) -> dict[str, Linear]:
-        at = f"encoder.layer.{layer}.attention"
-        found = {name: self.linear(f"{at}.self.{name}") for name in ("query", "key", "value")}
-        return {**found, "output": self.linear(f"{at}.output.dense")}
-
-    def norms(self, layer: int) -> tuple[Norm, Norm]:
-        at = f"encoder.layer.{layer}"
-        return self.norm(f"{at}.attention.output.LayerNorm", self.eps), self.norm(f"{at}.output.LayerNorm", self.eps)
-
-    def feedforward(self, layer: int) -> Feedforward:
-        at = f"encoder.layer.{layer}"
-        return self.mlp(f"{at}.intermediate.dense", f"{at}.output.dense", str(self.config.get("hidden_act", "gelu")))
+    def embedding_norm(self) -> Norm:
+        """The norm of the embeddings, before they are mapped to the hidden size."""
+        size = self.tensors.shape(f"{self.prefix}embeddings.word_embeddings.weight")[-1]
+        return self.norm("embeddings.LayerNorm", size)
 
     def embeddings(self) -> dict[str, Any]:
-        return self.tables("embeddings_project")
-
-    def embedding_norm(self) -> Norm:
-        size = self.tensors.shape(f"{self.prefix}embeddings.word_embeddings.weight")[-1]
-        return self.norm("embeddings.LayerNorm", self.eps, size=size)
-
-    def tables(self, mapping: str) -> dict[str, Any]:
         """The tables of embeddings and the map from their size to the hidden one, if they differ."""
         word = self.tensor("embeddings.word_embeddings.weight", (None, None))
         size = word.shape[1]
         types = "embeddings.token_type_embeddings.weight"
-        factor = self.linear(mapping) if self.has(f"{mapping}.weight") else None
+        factor = self.linear(self.mapping) if self.has(f"{self.mapping}.weight") else None
         return {
             "word": word,
             "position": self.tensor("embeddings.position_embeddings.weight", (None, size)),
@@ -71,8 +55,9 @@ class Roberta(Bert):
     name = "roberta"
     types = ("roberta", "xlm-roberta", "camembert")
 
-    def __init__(self, config: Mapping[str, Any], tensors: Tensors, dtype: DTypeLike = np.float64) -> None:
-        super().__init__(config, tensors, dtype)
+    def prepare(self) -> None:
+        """What config.json says besides sizes."""
+        super().prepare()
         self.padding = 1 + self.whole("pad_token_id", default=1, least=0)
 
 
@@ -83,9 +68,16 @@ class Albert(Bert):
     types = ("albert",)
     anchor = "encoder.albert_layer_groups.0.albert_layers.0.attention.query.weight"
     shared = True
+    at = "encoder.albert_layer_groups.{}.albert_layers.{}"
+    attention = ("attention.query", "attention.key", "attention.value", "attention.dense")
+    norm_names = ("attention.LayerNorm", "full_layer_layer_norm")
+    mlp_names = ("ffn", "ffn_output")
+    activation = ("hidden_act", "gelu_new")
+    mapping = "encoder.embedding_hidden_mapping_in"
 
-    def __init__(self, config: Mapping[str, Any], tensors: Tensors, dtype: DTypeLike = np.float64) -> None:
-        super().__init__(config, tensors, dtype)
+    def prepare(self) -> None:
+        """What config.json says besides sizes."""
+        super().prepare()
         self.outer = self.n_layers
         self.inner = self.whole("inner_group_num", default=1)
         self.groups = self.whole("num_hidden_groups", default=1)
@@ -98,30 +90,15 @@ class Albert(Bert):
         return outer * self.groups // self.outer, inner
 
     def blocks(self) -> list[int]:
+        """One layer for each set of weights."""
         first: dict[tuple[int, int], int] = {}
         for l in range(self.n_layers):
             first.setdefault(self.block(l), l)
         return list(first.values())
 
-    def _at(self, layer: int) -> str:
-        group, inner = self.block(layer)
-        return f"encoder.albert_layer_groups.{group}.albert_layers.{inner}"
-
-    def projections(self, layer: int) -> dict[str, Linear]:
-        at = f"{self._at(layer)}.attention"
-        found = {name: self.linear(f"{at}.{name}") for name in ("query", "key", "value")}
-        return {**found, "output": self.linear(f"{at}.dense")}
-
-    def norms(self, layer: int) -> tuple[Norm, Norm]:
-        at = self._at(layer)
-        return self.norm(f"{at}.attention.LayerNorm", self.eps), self.norm(f"{at}.full_layer_layer_norm", self.eps)
-
-    def feedforward(self, layer: int) -> Feedforward:
-        at = self._at(layer)
-        return self.mlp(f"{at}.ffn", f"{at}.ffn_output", str(self.config.get("hidden_act", "gelu_new")))
-
-    def embeddings(self) -> dict[str, Any]:
-        return self.tables("encoder.embedding_hidden_mapping_in")
+    def place(self, layer: int) -> str:
+        """Where the tensors of a layer stand."""
+        return self.at.format(*self.block(layer))
 
 
 class DistilBert(Bert):
@@ -130,16 +107,8 @@ class DistilBert(Bert):
     name = "distilbert"
     types = ("distilbert",)
     anchor = "transformer.layer.0.attention.q_lin.weight"
-
-    def projections(self, layer: int) -> dict[str, Linear]:
-        at = f"transformer.layer.{layer}.attention"
-        names = {"query": "q_lin", "key": "k_lin", "value": "v_lin", "output": "out_lin"}
-        return {name: self.linear(f"{at}.{short}") for name, short in names.items()}
-
-    def norms(self, layer: int) -> tuple[Norm, Norm]:
-        at = f"transformer.layer.{layer}"
-        return self.norm(f"{at}.sa_layer_norm", self.eps), self.norm(f"{at}.output_layer_norm", self.eps)
-
-    def feedforward(self, layer: int) -> Feedforward:
-        at = f"transformer.layer.{layer}.ffn"
-        return self.mlp(f"{at}.lin1", f"{at}.lin2", str(self.config.get("activation", "gelu")))
+    at = "transformer.layer.{}"
+    attention = ("attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin")
+    norm_names = ("sa_layer_norm", "output_layer_norm")
+    mlp_names = ("ffn.lin1", "ffn.lin2")
+    activation = ("activation", "gelu")

@@ -5,7 +5,7 @@ A family is a class in its own file that says where its tensors are; `Family.lay
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from tokenflock.errors import FileError
 from tokenflock.networks.layer import Array, Feedforward, Layer, Norm
 from tokenflock.networks.rotary import Rotary
-from tokenflock.networks.tensors import Tensors
+from tokenflock.networks.tensors import Config, Tensors
 
 LARGEST = 10**7  # of any size in a config.json: a damaged one could ask for all of the memory
 
@@ -26,16 +26,31 @@ class Linear(NamedTuple):
     bias: Array | None
 
 
+#: what makes tokens of words, where a family has none of it: see `Network.embeddings`
+NO_EMBEDDINGS: dict[str, Any] = {**dict.fromkeys(("word", "position", "type", "norm", "map", "map_bias")), "offset": 0}
+
+
 class Family:
-    """One network: how many layers and heads, and its layers one at a time."""
+    """One network: how many layers and heads, and its layers one at a time.
+
+    A family says by names where its tensors are, and has methods of its own for what is not a matter of names.
+    """
 
     name = ""
     types: tuple[str, ...] = ()  #: values of model_type in config.json
     anchor = ""  #: how the name of one tensor of layer 0 ends; what stands before it is the prefix of all names
     order, causal, parallel, positions = "post", False, False, "learned"
     shared = False  #: whether layers use the same weights
+    at = ""  #: where the tensors of layer {} stand
+    attention: tuple[str, ...] = ()  #: query, key, value and output, after that
+    norm_names: tuple[str, str] = ("", "")  #: of attention and of the feed-forward
+    mlp_names: tuple[str, str] = ("", "")  #: of the feed-forward: up and down
+    activation: tuple[str, str] = ("hidden_act", "gelu")  #: its name in config.json, and what it is if not there
+    epsilon: tuple[str, float] = ("layer_norm_eps", 1e-12)  #: likewise
+    norm_kind = "layer"
+    last_norm = ""  #: after the last layer; "": none
 
-    def __init__(self, config: Mapping[str, Any], tensors: Tensors, dtype: DTypeLike = np.float64) -> None:
+    def __init__(self, config: Config, tensors: Tensors, dtype: DTypeLike = np.float64) -> None:
         self.config, self.tensors, self.dtype = config, tensors, np.dtype(dtype)
         self.prefix = prefix(tensors, self.anchor) or ""
         self.n_layers = self.whole("num_hidden_layers", "n_layer", "n_layers")
@@ -50,36 +65,54 @@ class Family:
         last = self.prefix + self.anchor.replace("0", str(self.n_layers - 1), 1)
         if not self.shared and last not in self.tensors:
             raise self.wrong(f"its config.json says {self.n_layers} layers, and there is no tensor {last!r}")
+        self.eps = self.small(*self.epsilon)
+        self.prepare()
 
-    # What a family says about itself.
+    def prepare(self) -> None:
+        """What a family does once the sizes are known."""
+
+    def place(self, layer: int) -> str:
+        """Where the tensors of a layer stand."""
+        return self.at.format(layer)
 
     def projections(self, layer: int) -> dict[str, Linear]:
         """query (H k, d), key and value (G k, d), output (d, H k)."""
-        raise NotImplementedError
+        named = zip(("query", "key", "value", "output"), self.attention, strict=True)
+        return {name: self.linear(f"{self.place(layer)}.{part}") for name, part in named}
+
+    def packed(self, layer: int, weights: Iterable[Array], biases: Iterable[Array] | None) -> dict[str, Linear]:
+        """The projections of a family whose queries, keys and values stand in one matrix; here they come one by one."""
+        found = zip(("query", "key", "value"), weights, [None] * 3 if biases is None else biases, strict=True)
+        output = self.linear(f"{self.place(layer)}.{self.attention[-1]}")
+        return {**{name: Linear(w, b) for name, w, b in found}, "output": output}
 
     def norms(self, layer: int) -> tuple[Norm, Norm]:
-        """Of attention and of the feed-forward."""
-        raise NotImplementedError
+        """The norms of attention and of the feed-forward."""
+        first, second = (self.norm(f"{self.place(layer)}.{name}") for name in self.norm_names)
+        return first, second
 
     def feedforward(self, layer: int) -> Feedforward:
-        """Of one layer."""
-        raise NotImplementedError
+        """The feed-forward of a layer: two linear maps."""
+        up, down = (self.linear(f"{self.place(layer)}.{name}") for name in self.mlp_names)
+        key, usual = self.activation
+        sigma = str(self.config.get(key, usual))
+        return Feedforward("mlp", up.weight, down.weight, None, up.bias, down.bias, None, sigma)
 
     def embeddings(self) -> dict[str, Any]:
         """What makes tokens of words: see `Network.embeddings`."""
         raise NotImplementedError
 
     def embedding_norm(self) -> Norm | None:
-        """Of the embeddings, before they are mapped to the hidden size."""
+        """The norm of the embeddings, before they are mapped to the hidden size."""
         return None
 
     def final_norm(self) -> Norm | None:
-        """After the last layer."""
-        return None
+        """The norm after the last layer."""
+        return self.norm(self.last_norm) if self.last_norm else None
 
     def scale(self, layer: int) -> float:
-        """Of the logits."""
-        return self.head_dim**-0.5
+        """The factor of the logits."""
+        return float(self.head_dim**-0.5)
 
     def rotary(self, layer: int) -> Rotary | None:
         """How queries and keys turn with their position."""
@@ -90,14 +123,12 @@ class Family:
         return None
 
     def head_norms(self, layer: int) -> tuple[Norm | None, Norm | None]:
-        """Of queries and keys."""
+        """The norms of queries and keys."""
         return None, None
 
     def blocks(self) -> list[int]:
         """One layer for each set of weights."""
         return list(range(self.n_layers))
-
-    # What all have in common.
 
     def layer(self, layer: int, feedforward: bool = True) -> Layer:
         """One block; without its feed-forward, which is most of the numbers, if that is not asked for."""
@@ -183,17 +214,13 @@ class Family:
         bias = self.tensor(f"{name}.bias", (len(weight),)) if self.has(f"{name}.bias") else None
         return Linear(weight, bias)
 
-    def norm(self, name: str, eps: float, kind: str = "layer", size: int | None = None) -> Norm:
+    def norm(self, name: str, size: int | None = None) -> Norm:
         """name.weight and name.bias; old files call them gamma and beta."""
         new = self.has(f"{name}.weight") or not self.has(f"{name}.gamma")
         gain, shift = (f"{name}.weight", f"{name}.bias") if new else (f"{name}.gamma", f"{name}.beta")
         weight = self.tensor(gain, (size or self.dim,))
-        return Norm(kind, weight, self.tensor(shift, weight.shape) if self.has(shift) else None, float(eps))
-
-    def mlp(self, up: str, down: str, activation: str) -> Feedforward:
-        """A feed-forward of two linear maps."""
-        first, second = self.linear(up), self.linear(down)
-        return Feedforward("mlp", first.weight, second.weight, None, first.bias, second.bias, None, activation)
+        bias = self.tensor(shift, weight.shape) if self.has(shift) else None
+        return Norm(self.norm_kind, weight, bias, self.eps)
 
 
 def prefix(tensors: Tensors, anchor: str) -> str | None:

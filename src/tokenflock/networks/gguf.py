@@ -13,23 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokenflock.errors import FileError, missing
 from tokenflock.networks import gguf_table
 from tokenflock.networks.gguf_table import Stored
-from tokenflock.networks.llama2c import halves
+from tokenflock.networks.layer import Array
 from tokenflock.networks.numbers import Entry
-from tokenflock.networks.tensors import Tensors
+from tokenflock.networks.tensors import Config, Tensors
 
-#: architectures of GGUF -> (model_type, whether queries and keys were reordered)
-ARCHITECTURES = {
-    "llama": ("llama", True),
-    "qwen2": ("qwen2", False),
-    "qwen3": ("qwen3", False),
-    "gpt2": ("gpt2", False),
-    "bert": ("bert", False),
-}
 #: entries of the file's table, after the architecture and a dot -> config.json
 SIZES = {
     "block_count": "num_hidden_layers",
@@ -84,10 +75,12 @@ BERT = {
     "blk.{}.ffn_down": "encoder.layer.{}.output.dense",
     "blk.{}.layer_output_norm": "encoder.layer.{}.output.LayerNorm",
 }
+#: architectures of GGUF, which are values of model_type too -> names of tensors
 NAMES = {"llama": LLAMA, "qwen2": LLAMA, "qwen3": LLAMA, "gpt2": GPT2, "bert": BERT}
+REORDERED = "llama"  # the one whose queries and keys were reordered
 
 
-def read(path: Path) -> tuple[Mapping[str, Any], Tensors]:
+def read(path: Path) -> tuple[Config, Tensors]:
     """The configuration and the tensors, under the names of Hugging Face."""
     try:
         import gguf
@@ -106,11 +99,11 @@ def read(path: Path) -> tuple[Mapping[str, Any], Tensors]:
         why = str(error) if isinstance(error, FileError) else f"it is damaged ({type(error).__name__}: {error})"
         raise FileError(f"{str(path)!r} cannot be read: {why}. Fetch it again.") from error
     kind = str(facts.get("general.architecture"))
-    if kind not in ARCHITECTURES:
+    if kind not in NAMES:
         found = ", ".join(list(stored)[:3])
         raise FileError(
             f"{str(path)!r} holds a network of architecture {kind!r} (tensors: {found}, ...). Supported in GGUF: "
-            f"{', '.join(ARCHITECTURES)}."
+            f"{', '.join(NAMES)}."
         )
     config = _config(kind, facts)
     if "rope_freqs.weight" in stored:  # how Llama 3 slows its turns, as a table
@@ -118,9 +111,9 @@ def read(path: Path) -> tuple[Mapping[str, Any], Tensors]:
     return config, Tensors(_entries(kind, data, stored, config), str(path))
 
 
-def _config(kind: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+def _config(kind: str, facts: Config) -> dict[str, Any]:
     config = {name: facts[f"{kind}.{key}"] for key, name in SIZES.items() if f"{kind}.{key}" in facts}
-    config["model_type"] = ARCHITECTURES[kind][0]
+    config["model_type"] = kind
     if kind == "gpt2":
         config["layer_norm_epsilon"] = config.get("layer_norm_eps", 1e-5)
     scaling = facts.get(f"{kind}.rope.scaling.type")
@@ -129,7 +122,7 @@ def _config(kind: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
-def _entries(kind: str, data: mmap.mmap, stored: Mapping[str, Stored], config: Mapping[str, Any]) -> dict[str, Entry]:
+def _entries(kind: str, data: mmap.mmap, stored: Mapping[str, Stored], config: Config) -> dict[str, Entry]:
     """Every tensor that has a name in the other layout, to be dequantised when it is asked for."""
     n_heads = config.get("num_attention_heads", 1)
     heads = {"attn_q": n_heads, "attn_k": config.get("num_key_value_heads", n_heads)}
@@ -140,31 +133,32 @@ def _entries(kind: str, data: mmap.mmap, stored: Mapping[str, Stored], config: M
         layer, pattern = ("", stem) if parts[0] != "blk" else (parts[1], ".".join(["blk", "{}", *parts[2:]]))
         if pattern not in NAMES[kind]:
             continue
-        turned = heads.get(parts[-1], 0) if ARCHITECTURES[kind][1] else 0
+        turned = heads.get(parts[-1], 0) if kind == REORDERED else 0
         # Of GPT-2 the other layout holds the transposes.
         across = kind == "gpt2" and len(tensor.shape) == 2 and layer != ""
         shape = tensor.shape[::-1] if across else tensor.shape
-        entries[f"{NAMES[kind][pattern].format(layer)}.{end}"] = Entry(
-            shape, partial(_take, data, tensor, turned, across)
-        )
+        there = f"{NAMES[kind][pattern].format(layer)}.{end}"
+        entries[there] = Entry(shape, partial(_take, data, tensor, turned, across))
     return entries
 
 
-def _take(data: mmap.mmap, tensor: Stored, turned: int, across: bool) -> NDArray[Any]:
-    """Its numbers; turned: heads whose rows were reordered."""
+def _take(data: mmap.mmap, tensor: Stored, turned: int, across: bool) -> Array:
+    """The numbers of a tensor; turned: how many heads have reordered rows."""
     import gguf
 
     kind = gguf.GGMLQuantizationType(tensor.kind)
     block, size = gguf.GGML_QUANT_SIZES[kind]
     *rows, length = tensor.shape
     raw = np.frombuffer(data, np.uint8, math.prod(tensor.shape) // block * size, tensor.begin)
-    plain = {"F64": "<f8", "I8": "<i1", "I16": "<i2", "I32": "<i4", "I64": "<i8"}
-    numbers = (
-        raw.view(plain[kind.name])
-        if kind.name in plain
-        else gguf.dequantize(raw.reshape(*rows, length // block * size), kind)
-    )
+    plain = {"F64": "<f8", "I8": "<i1", "I16": "<i2", "I32": "<i4", "I64": "<i8"}.get(kind.name)
+    numbers = raw.view(plain) if plain else gguf.dequantize(raw.reshape(*rows, length // block * size), kind)
     numbers = numbers.reshape(tensor.shape)
     if turned:
         numbers = halves(numbers, tensor.shape[0] // turned)
     return numbers.T if across else numbers
+
+
+def halves(matrix: Array, head_dim: int) -> Array:
+    """Rows of each head from pairs of neighbours to pairs that lie half a head apart."""
+    rows = matrix.reshape(-1, head_dim // 2, 2, *matrix.shape[1:])
+    return rows.swapaxes(1, 2).reshape(matrix.shape)

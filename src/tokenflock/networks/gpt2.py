@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.networks.family import Family, Linear
-from tokenflock.networks.layer import Feedforward, Norm
+from tokenflock.networks.family import NO_EMBEDDINGS, Family, Linear
 
 
 class Gpt2(Family):
@@ -17,39 +16,33 @@ class Gpt2(Family):
     types = ("gpt2",)
     anchor = "h.0.attn.c_attn.weight"
     order, causal = "pre", True
+    at = "h.{}"
+    attention = ("attn.c_attn", "attn.c_proj")
+    norm_names = ("ln_1", "ln_2")
+    mlp_names = ("mlp.c_fc", "mlp.c_proj")
+    activation = ("activation_function", "gelu_new")
+    epsilon = ("layer_norm_epsilon", 1e-5)
+    last_norm = "ln_f"
 
     def projections(self, layer: int) -> dict[str, Linear]:
-        at = f"h.{layer}.attn"
-        weight, bias = self._across(f"{at}.c_attn")
+        """query, key and value out of one matrix, and output."""
+        name = f"{self.place(layer)}.{self.attention[0]}"
+        weight, bias = self.linear(name)
         if len(weight) != 3 * self.dim:
-            raise self.wrong(f"{at}.c_attn has {len(weight)} columns where {3 * self.dim} belong")
-        biases = [None] * 3 if bias is None else np.split(bias, 3)
-        found = zip(("query", "key", "value"), np.split(weight, 3), biases, strict=True)
-        return {**{name: Linear(w, b) for name, w, b in found}, "output": self._across(f"{at}.c_proj")}
-
-    def norms(self, layer: int) -> tuple[Norm, Norm]:
-        eps = self.small("layer_norm_epsilon", 1e-5)
-        return self.norm(f"h.{layer}.ln_1", eps), self.norm(f"h.{layer}.ln_2", eps)
-
-    def feedforward(self, layer: int) -> Feedforward:
-        up, down = self._across(f"h.{layer}.mlp.c_fc"), self._across(f"h.{layer}.mlp.c_proj")
-        activation = str(self.config.get("activation_function", "gelu_new"))
-        return Feedforward("mlp", up.weight, down.weight, None, up.bias, down.bias, None, activation)
+            raise self.wrong(f"{name} has {len(weight)} columns where {3 * self.dim} belong")
+        return self.packed(layer, np.split(weight, 3), None if bias is None else np.split(bias, 3))
 
     def scale(self, layer: int) -> float:
-        scale = self.head_dim**-0.5 if self.config.get("scale_attn_weights", True) else 1.0
+        """The factor of the logits."""
+        scale = super().scale(layer) if self.config.get("scale_attn_weights", True) else 1.0
         return scale / (layer + 1) if self.config.get("scale_attn_by_inverse_layer_idx") else scale
 
     def embeddings(self) -> dict[str, Any]:
+        """Words and positions."""
         word, position = self.tensor("wte.weight", (None, self.dim)), self.tensor("wpe.weight", (None, self.dim))
-        return {
-            "word": word, "position": position, "type": None, "norm": None, "map": None, "map_bias": None, "offset": 0,
-        }  # fmt: skip
+        return {**NO_EMBEDDINGS, "word": word, "position": position}
 
-    def final_norm(self) -> Norm | None:
-        return self.norm("ln_f", self.small("layer_norm_epsilon", 1e-5))
-
-    def _across(self, name: str) -> Linear:
+    def linear(self, name: str) -> Linear:
         """A linear map whose weight is stored as (in, out)."""
         weight = self.tensor(f"{name}.weight", (None, None)).T
         return Linear(weight, self.tensor(f"{name}.bias", (len(weight),)) if self.has(f"{name}.bias") else None)

@@ -1,9 +1,12 @@
-"""Models by the name they have on the Hugging Face hub, through huggingface_hub: what is needed, into its own cache."""
+"""What the libraries of Hugging Face are asked for: models of the hub by name, and transformers without its noise."""
 
 from __future__ import annotations
 
+import logging
 import re
+import warnings
 from pathlib import Path
+from typing import Any
 
 from tokenflock.errors import FileError, missing
 from tokenflock.networks.source import FILES
@@ -54,3 +57,19 @@ def _cached(model: str, revision: str) -> Path | None:
         return None
     whole = (folder / "config.json").is_file() and any((folder / file).is_file() for file in FILES)
     return folder if whole else None
+
+
+def quiet_transformers() -> Any:
+    """transformers, without its bars and reports; one sentence if it is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import torch  # noqa: F401
+            import transformers
+    except ImportError as error:
+        raise missing("torch and transformers", "hidden", "running the model itself") from error
+    log: Any = transformers.logging
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    return transformers

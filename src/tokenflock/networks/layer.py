@@ -35,7 +35,7 @@ class Norm:
         if self.kind == "layer":
             x = x - x.mean(axis=-1, keepdims=True)
         y = x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + self.eps) * self.weight
-        return y if self.bias is None else y + self.bias
+        return np.asarray(y if self.bias is None else y + self.bias)
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,15 @@ class Layer:
 
     @property
     def n_heads(self) -> int:
-        """H."""
-        return self.query.shape[0]
+        """H, the number of heads."""
+        return int(self.query.shape[0])
 
     @property
     def head_dim(self) -> int:
-        """k."""
-        return self.query.shape[1]
+        """k, the dimension of a head."""
+        return int(self.query.shape[1])
 
     @property
     def dim(self) -> int:
-        """d."""
-        return self.query.shape[2]
+        """d, the hidden size."""
+        return int(self.query.shape[2])

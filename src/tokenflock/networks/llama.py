@@ -3,17 +3,12 @@ feed-forward, and several heads that share keys and values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike
-
 from tokenflock.networks import rotary
-from tokenflock.networks.family import Family, Linear
+from tokenflock.networks.family import NO_EMBEDDINGS, Family
 from tokenflock.networks.layer import Feedforward, Norm
 from tokenflock.networks.rotary import Rotary
-from tokenflock.networks.tensors import Tensors
 
 
 class Llama(Family):
@@ -24,38 +19,35 @@ class Llama(Family):
     anchor = "layers.0.self_attn.q_proj.weight"
     order, causal, positions = "pre", True, "rotary"
 
-    def __init__(self, config: Mapping[str, Any], tensors: Tensors, dtype: DTypeLike = np.float64) -> None:
-        super().__init__(config, tensors, dtype)
-        self.eps = self.small("rms_norm_eps", 1e-6)
-
-    def projections(self, layer: int) -> dict[str, Linear]:
-        at = f"layers.{layer}.self_attn"
-        names = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "o_proj"}
-        return {name: self.linear(f"{at}.{short}") for name, short in names.items()}
-
-    def norms(self, layer: int) -> tuple[Norm, Norm]:
-        at = f"layers.{layer}"
-        return self._rms(f"{at}.input_layernorm"), self._rms(f"{at}.post_attention_layernorm")
+    at = "layers.{}"
+    attention = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")
+    norm_names = ("input_layernorm", "post_attention_layernorm")
+    epsilon = ("rms_norm_eps", 1e-6)
+    norm_kind = "rms"
+    last_norm = "norm"
 
     def head_norms(self, layer: int) -> tuple[Norm | None, Norm | None]:
-        at = f"layers.{layer}.self_attn"
+        """The norms of queries and keys, as Qwen 3 has them."""
+        at = f"{self.place(layer)}.self_attn"
         if not self.has(f"{at}.q_norm.weight"):
             return None, None
-        return self._rms(f"{at}.q_norm", self.head_dim), self._rms(f"{at}.k_norm", self.head_dim)
+        return self.norm(f"{at}.q_norm", self.head_dim), self.norm(f"{at}.k_norm", self.head_dim)
 
     def feedforward(self, layer: int) -> Feedforward:
-        at = f"layers.{layer}.mlp"
-        gate, up, down = (self.linear(f"{at}.{name}_proj") for name in ("gate", "up", "down"))
+        """The feed-forward of a layer, with a gate."""
+        gate, up, down = (self.linear(f"{self.place(layer)}.mlp.{name}_proj") for name in ("gate", "up", "down"))
         activation = str(self.config.get("hidden_act", "silu"))
         return Feedforward("gated", up.weight, down.weight, gate.weight, up.bias, down.bias, gate.bias, activation)
 
     def rotary(self, layer: int) -> Rotary | None:
+        """How queries and keys turn with their position."""
         turns = self.config.get("no_rope_layers")  # SmolLM 3: 0 where a layer has no positions
         if isinstance(turns, list) and layer < len(turns) and not turns[layer]:
             return None
         return rotary.from_config(self.config, self.head_dim)
 
     def window(self, layer: int) -> int | None:
+        """How many tokens a causal one sees."""
         width = self.config.get("sliding_window")
         kinds = self.config.get("layer_types")
         if isinstance(kinds, list) and layer < len(kinds):
@@ -67,13 +59,5 @@ class Llama(Family):
         return width if self.config.get("use_sliding_window") and later else None
 
     def embeddings(self) -> dict[str, Any]:
-        word = self.tensor("embed_tokens.weight", (None, self.dim))
-        return {
-            "word": word, "position": None, "type": None, "norm": None, "map": None, "map_bias": None, "offset": 0,
-        }  # fmt: skip
-
-    def final_norm(self) -> Norm | None:
-        return self._rms("norm")
-
-    def _rms(self, name: str, size: int | None = None) -> Norm:
-        return self.norm(name, self.eps, "rms", size)
+        """The table of words; there is none of positions."""
+        return {**NO_EMBEDDINGS, "word": self.tensor("embed_tokens.weight", (None, self.dim))}

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from tokenflock.networks.family import Family, Linear
-from tokenflock.networks.layer import Feedforward, Norm
-from tokenflock.networks.tensors import Tensors
+from tokenflock.networks.family import NO_EMBEDDINGS, Family
+from tokenflock.networks.layer import Norm
 
-EPS = 1e-5  # of torch's layer norm: OPT's configuration does not have it
 FIRST = 2  # rows of the table of positions before the first token's
 
 
@@ -23,41 +19,32 @@ class Opt(Family):
     types = ("opt",)
     anchor = "decoder.layers.0.self_attn.q_proj.weight"
     causal = True
+    at = "decoder.layers.{}"
+    attention = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj")
+    norm_names = ("self_attn_layer_norm", "final_layer_norm")
+    mlp_names = ("fc1", "fc2")
+    activation = ("activation_function", "relu")
+    epsilon = ("layer_norm_eps", 1e-5)  # that of torch's layer norm: OPT's configuration does not have it
+    last_norm = "decoder.final_layer_norm"
 
-    def __init__(self, config: Mapping[str, Any], tensors: Tensors, dtype: DTypeLike = np.float64) -> None:
-        super().__init__(config, tensors, dtype)
-        self.order = "pre" if config.get("do_layer_norm_before", True) else "post"
-
-    def projections(self, layer: int) -> dict[str, Linear]:
-        at = f"decoder.layers.{layer}.self_attn"
-        names = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
-        return {name: self.linear(f"{at}.{short}") for name, short in names.items()}
-
-    def norms(self, layer: int) -> tuple[Norm, Norm]:
-        at = f"decoder.layers.{layer}"
-        return self._norm(f"{at}.self_attn_layer_norm"), self._norm(f"{at}.final_layer_norm")
-
-    def feedforward(self, layer: int) -> Feedforward:
-        at = f"decoder.layers.{layer}"
-        return self.mlp(f"{at}.fc1", f"{at}.fc2", str(self.config.get("activation_function", "relu")))
+    def prepare(self) -> None:
+        """What config.json says besides sizes."""
+        self.order = "pre" if self.config.get("do_layer_norm_before", True) else "post"
 
     def embeddings(self) -> dict[str, Any]:
+        """Words and positions. Unlike in ALBERT, only words go through the map: positions have the hidden size."""
         mapping = "decoder.project_in.weight"
-        return {
-            "word": self.tensor("decoder.embed_tokens.weight", (None, None)),
-            "position": self.tensor("decoder.embed_positions.weight", (None, self.dim)),
-            "type": None,
-            "norm": None,
-            # Unlike in ALBERT, only words go through the map: positions have the hidden size.
-            "map": self.tensor(mapping, (self.dim, None)) if self.has(mapping) else None,
-            "map_bias": None,
-            "offset": FIRST,
-        }
+        word = self.tensor("decoder.embed_tokens.weight", (None, None))
+        position = self.tensor("decoder.embed_positions.weight", (None, self.dim))
+        factor = self.tensor(mapping, (self.dim, None)) if self.has(mapping) else None
+        return {**NO_EMBEDDINGS, "word": word, "position": position, "map": factor, "offset": FIRST}
 
     def final_norm(self) -> Norm | None:
-        return self._norm("decoder.final_layer_norm") if self.has("decoder.final_layer_norm.weight") else None
+        """The norm after the last layer, if there is one."""
+        return super().final_norm() if self.has(f"{self.last_norm}.weight") else None
 
-    def _norm(self, name: str) -> Norm:
+    def norm(self, name: str, size: int | None = None) -> Norm:
+        """A layer norm; in some files without a gain and a bias."""
         if not self.has(f"{name}.weight") and self.config.get("layer_norm_elementwise_affine") is False:
-            return Norm("layer", np.ones(self.dim, self.dtype), None, EPS)
-        return self.norm(name, EPS)
+            return Norm("layer", np.ones(self.dim, self.dtype), None, self.eps)
+        return super().norm(name, size)

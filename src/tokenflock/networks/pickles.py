@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import pickle
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,7 +142,7 @@ def zipped(path: str) -> dict[str, Entry]:
         pickles = [name for name in sizes if name.endswith("/data.pkl")]
         if len(pickles) != 1:
             raise FileError("it is a zip without the one data.pkl of torch.save.")
-        if sum(sizes.values()) > os.path.getsize(path):  # torch.save does not compress: this could be any amount
+        if sum(sizes.values()) > Path(path).stat().st_size:  # torch.save does not compress: this could be any amount
             raise FileError("it is a zip that unpacks to more than its own size, which torch.save does not write.")
         folder = pickles[0].removesuffix("data.pkl")
         if f"{folder}byteorder" in sizes and archive.read(f"{folder}byteorder") != b"little":

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.errors import FileError
+from tokenflock.networks.tensors import Config
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Rotary:
         if self.kind == "llama3":
             return self._llama3(plain)
         if self.kind == "factors":
-            return plain / np.asarray(self.settings["factors"], dtype=float)
+            return np.asarray(plain / np.asarray(self.settings["factors"], dtype=float))
         raise FileError(
             f"rotary positions of kind {self.kind!r} cannot be computed. Known: default, linear, dynamic, llama3. "
             "The heads can still be read: they use offset 0."
@@ -59,7 +60,7 @@ class Rotary:
         return np.concatenate([a * cos - b * sin, b * cos + a * sin, x[..., self.width :]], axis=-1)
 
 
-def from_config(config: Mapping[str, Any], head_dim: int, base: float = 10_000.0, share: float = 1.0) -> Rotary:
+def from_config(config: Config, head_dim: int, base: float = 10_000.0, share: float = 1.0) -> Rotary:
     """As config.json says: rope_parameters (new), or rope_theta, rope_scaling and the share that turns (old)."""
     try:
         said = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}

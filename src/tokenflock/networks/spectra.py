@@ -11,6 +11,7 @@ range, lengths and angles kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +21,7 @@ import numpy as np
 from tokenflock.analysis import spectrum
 from tokenflock.analysis import triple as triples
 from tokenflock.analysis.spectrum import TOLERANCE, Regime
-from tokenflock.arguments import Reals
+from tokenflock.arguments import Reals, is_whole
 from tokenflock.errors import bad
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network, read
@@ -48,11 +49,19 @@ class Head(NamedTuple):
     @classmethod
     def of(cls, layer: Layer, head: int) -> Head:
         """A head of a layer, in float64, with the gain of a norm that stands before attention folded in."""
-        if isinstance(head, bool) or not isinstance(head, int | np.integer) or not 0 <= head < layer.n_heads:
+        if not is_whole(head) or not 0 <= head < layer.n_heads:
             raise bad("head", head, f"0 to {layer.n_heads - 1}", "Heads are counted from 0.")
         gain = layer.attention_norm.weight.astype(np.float64) if layer.order == "pre" else 1.0
         q, k, v = (m[head].astype(np.float64) * gain for m in (layer.query, layer.key, layer.value))
         return cls(q, k, v, layer.output[head].astype(np.float64), layer.scale)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread: with matrices this small several are slower, on a busy machine a hundred times."""
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    return limits
 
 
 def compress(left: Reals, right: Reals) -> tuple[Reals, Reals]:
@@ -174,7 +183,6 @@ def heads(
     theory has no place for is named in the attribute `left_out`.
     """
     import xarray
-    from threadpoolctl import threadpool_limits
 
     net = network if isinstance(network, Network) else read(network)
     which = net.blocks if layers is None else list(layers)
@@ -185,8 +193,7 @@ def heads(
     for count, l in enumerate(which):
         layer = net.layer(l, feedforward=False)
         gain = 1.0 if net.norm == "pre" else np.asarray(net.gain(l), dtype=np.float64)
-        # One thread: of matrices this small several are slower, and on a busy machine a hundred times.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread():
             rows += [_row(Head.of(layer, h), gain, tolerance) for h in range(net.n_heads)]
         left_out |= dict.fromkeys(_left_out(layer))
         if progress:
@@ -209,18 +216,9 @@ def heads(
 
 
 def _facts(net: Network) -> Mapping[str, Any]:
-    return {
-        "network": net.name,
-        "family": net.family,
-        "digest": net.digest,
-        "n_layers": net.n_layers,
-        "dim": net.dim,
-        "head_dim": net.head_dim,
-        "causal": int(net.causal),
-        "norm": net.norm,
-        "shared": int(net.shared),
-        "positions": net.positions,
-    }
+    named = ("family", "digest", "n_layers", "dim", "head_dim", "causal", "norm", "shared", "positions")
+    found = {name: getattr(net, name) for name in named}
+    return {"network": net.name, **{k: int(v) if isinstance(v, bool) else v for k, v in found.items()}}
 
 
 def _row(head: Head, gain: Reals | float, tolerance: float) -> dict[str, Any]:

@@ -24,6 +24,7 @@ SAFETENSORS = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "bf16",
     "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1", "BOOL": "<?",
 }  # fmt: skip
+Config = Mapping[str, Any]  # what config.json says of a model
 GET_ANOTHER = "Fetch it again, or ask for model.safetensors."
 
 

@@ -1,7 +1,8 @@
 """Many runs: a plan, a store that survives anything, and workers here or on a cluster.
 
 plan: what to run; axes and reducers its parts.  shards: the runs of a box of the grid, a pure function of the plan.
-depot: the Zarr store.  local, cluster: who computes.  pilot: how long it takes.  toml: the strict sweep.toml.
+sweep_store: the Zarr store.  execution: what is not done is computed, by worker processes of this machine (local) or of
+a cluster.  cost_estimate: how long it takes.  toml: the strict sweep.toml.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from tokenflock.model import Model
-    from tokenflock.sweeps.depot import Depot
     from tokenflock.sweeps.plan import Plan
+    from tokenflock.sweeps.sweep_store import SweepStore
 
 __all__ = ["open_store", "sweep"]
 
@@ -50,56 +51,50 @@ def sweep(
 
     **What to run**
 
-    - `model`: a `flock.Model`; a function that makes one, whose parameters can then be axes; a plan
-      (`tokenflock.sweeps.plan.Plan`), or the name of a sweep.toml, which then say all of this paragraph.
-    - `axes`: {setting: values}. A setting is a field of the model ("beta", "value", "value.angle"), a keyword of the
-      start ("n_tokens", "kind", "angle") or of `flock.simulate` ("t_end", "dt"), or a parameter of your own function.
-      Values: a list; {"linear": [0, 9], "points": 10}; {"log": [1, 256], "points": 9}; draws of a random family,
-      {"family": "ginibre", "draws": 20}; values by label, {"real": V, "turning": R}. Any other name makes an axis of
-      cases, {"small": {"dim": 2, "n_tokens": 16}, "large": {...}}.
-    - `start`: as in a run.toml, "uniform", {"kind": "cap", "angle": 0.3, "n_tokens": 64}; an array (n, dim), or
-      (replicates, n, dim); or a function with a parameter seed. `n_tokens` may be said beside it.
-    - `t_end`, and `times`, `scheme`, `rtol`, `dt`, ...: keywords of `flock.simulate`.
+    - `model`: a `flock.Model`; a function that makes one, whose parameters can then be axes; a
+      `tokenflock.sweeps.plan.Plan`, or the name of a sweep.toml, which then say all of this paragraph.
+    - `axes`: {setting: values}. A setting is a field of the model ("beta", "value.angle"), a keyword of the start
+      ("n_tokens", "kind") or of `flock.simulate` ("t_end"), or a parameter of your own function. Values: a list;
+      {"linear": [0, 9], "points": 10}; {"log": [1, 256], "points": 9}; draws, {"family": "ginibre", "draws": 20}; by
+      label, {"real": V, "turning": R}. Any other name makes an axis of cases, {"small": {"dim": 2}, "large": {...}}.
+    - `start`: as in a run.toml, "uniform", {"kind": "cap", "angle": 0.3}; an array (n, dim), or (replicates, n, dim);
+      or a function with a parameter seed. `t_end`, `times`, `scheme`, ... are keywords of `flock.simulate`.
     - `record`: what to keep of each run, by name: ["clusters", "merge_times:radius=0.1"]; with options and names of
       your own, {"fine": {"reducer": "clusters", "radius": 0.01}}; or functions of a run, {"mine": f}: f(run) is a
       number or an array of one shape, and run has final (n, dim), x (time, n, dim), times, model, start, outcome,
-      point ({axis: label}). What looks at times sees `times`, 101 of them if not given.
-      `tokenflock.sweeps.reducers.REDUCERS` has those with names.
+      point ({axis: label}). What looks at times sees `times`, 101 if not given. `sweeps.reducers.REDUCERS` has names.
     - `replicates`: runs at every point, with seeds of their own. Run k has the seed counter(seed, 0, k), which is kept:
       flock.uniform(n, dim, seed=int(table.seed[...])) is its start. `paired`: the same seeds at every point.
 
     **How to run it** (the bits of the result do not depend on it)
 
-    - `store`: a folder to keep it in. The same call goes on where it stopped, after Ctrl-C, a crash or a full disk.
-      None: nothing is kept on disk.
+    - `store`: a folder to keep it in, or None. The same call goes on where it stopped, after Ctrl-C or a full disk.
     - `workers`: processes on this machine; 0: in this one. None: one a core, or none if it takes a few seconds.
-    - `cluster`: "local", "slurm", or the address of a Dask scheduler (extra `sweep` or `slurm`).
+      `cluster`: "local", "slurm", or the address of a Dask scheduler (extra `sweep` or `slurm`).
     - `timeout`: seconds a run may take. A run that takes longer, raises, or kills its worker is recorded as failed:
       `outcome` says how (as its flag_meanings name it), `reason` in words; the rest goes on. `retry`: try those again.
-    - `hours`: stop cleanly after so long; what is not done has outcome -1.
-    - `progress`: True, False, or a function of the fraction done; on a terminal a line is shown.
+    - `hours`: stop cleanly after so long; what is not done has outcome -1. `progress`: True, False, or a function.
     """
-    from tokenflock.sweeps.control import Means, carry_out
+    from tokenflock.sweeps.execution import ExecutionOptions, run_sweep
 
-    base = {"start": _start(start, n_tokens), "simulate": ({} if t_end is None else {"t_end": t_end}) | simulate}
+    simulate = ({} if t_end is None else {"t_end": t_end}) | simulate
     more = {"record": record, "replicates": replicates, "seed": seed, "paired": paired}
-    plan, told = _planned(model, axes, base, more)
+    plan, told = _planned(model, axes, _start(start, n_tokens), simulate, more)
     given = {"timeout": timeout, "hours": hours, "runs_a_shard": runs_a_shard}
-    told |= {name: value for name, value in given.items() if value is not None}
-    means = Means(workers=workers, cluster=cluster, retry=retry, **told)
-    return carry_out(plan, None if store is None else Path(store), means, progress)
+    options = ExecutionOptions.of(told, given, workers=workers, cluster=cluster, retry=retry)
+    return run_sweep(plan, None if store is None else Path(store), options, progress)
 
 
 def _planned(
-    model: Any, axes: Mapping[str, Any] | None, base: dict[str, Any], more: dict[str, Any]
+    model: Any, axes: Mapping[str, Any] | None, start: Any, simulate: dict[str, Any], more: dict[str, Any]
 ) -> tuple[Plan, dict[str, Any]]:
-    """The plan, and how its file says to carry it out."""
+    """The plan, and the options of its execution that its file has."""
     from tokenflock.sweeps import toml
     from tokenflock.sweeps.plan import Plan
 
     if not isinstance(model, str | Path | Plan):
-        return Plan(model, {} if axes is None else axes, **base, **more), {}
-    if axes is not None or base["start"] is not None or base["simulate"]:
+        return Plan(model, {} if axes is None else axes, start=start, simulate=simulate, **more), {}
+    if axes is not None or start is not None or simulate:
         raise bad("axes, start, t_end", "values", "nothing beside a plan", "The plan says what to run.")
     return (model, {}) if isinstance(model, Plan) else toml.read(Path(model))
 
@@ -117,8 +112,8 @@ def _start(start: Any, n_tokens: int | None) -> Any:
     )
 
 
-def open_store(path: str | Path) -> Depot:
+def open_store(path: str | Path) -> SweepStore:
     """A store on disk: .load() is its Dataset, .pending() the shards to do, .verify() what is damaged."""
-    from tokenflock.sweeps.depot import Depot
+    from tokenflock.sweeps.sweep_store import SweepStore
 
-    return Depot(Path(path))
+    return SweepStore(Path(path))

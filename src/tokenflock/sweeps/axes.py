@@ -57,7 +57,7 @@ class Axis:
         return len(self.labels)
 
     def describe(self) -> dict[str, Any]:
-        """As it is compared with that of a store: short where it sets one thing to what its points are called."""
+        """The axis as plain JSON, to be compared: short where its labels are the values of one setting."""
         paths = {path for change in self.changes for path in change}
         values = [value for change in self.changes for value in change.values()]
         if len(paths) == 1 and all(isinstance(v, int | float | str) for v in values) and values == self.labels:

@@ -19,11 +19,11 @@ import numpy as np
 
 from tokenflock import spec
 from tokenflock.arguments import whole
-from tokenflock.engine.contract import Outcome, Task
+from tokenflock.engine.contract import Outcome
 from tokenflock.errors import SpecError, bad, clash
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.simulation import check_start, task_of
+from tokenflock.request import Request, check_start
 from tokenflock.sweeps.axes import MOST_RUNS, Settings, changed, counter, read_axis
 from tokenflock.sweeps.reducers import NAMES, Reducer, Run, read_record
 
@@ -37,18 +37,14 @@ Place = tuple[int, ...]
 class Setting:
     """One point of the grid, ready to run: everything but the seed."""
 
-    model: Model
+    request: Request
     start: Callable[[int, int], Array]  # of a seed and a replicate
-    keywords: dict[str, Any]
-    times: Array
-    task: Task
-    engine: str
     point: dict[str, Any]
 
     @property
-    def endless(self) -> bool:
-        """Whether the run goes on until nothing moves."""
-        return self.keywords["t_end"] == math.inf
+    def model(self) -> Model:
+        """The model of the run."""
+        return self.request.model
 
 
 class Plan:
@@ -76,7 +72,7 @@ class Plan:
         self.starter, self.base["start"] = _start(start)
         for key in ("seed", "runs"):
             if key in self.base["start"] or key in self.base["simulate"]:
-                raise bad(key, "a value", "nothing: it is set by counter", "Give the sweep its seed and replicates.")
+                raise SpecError(f"{key} is set by counter in a sweep: leave it out, and give its seed and replicates.")
         settings = Settings(self.make, self.starter)
         if not isinstance(axes, Mapping):
             raise bad("axes", axes, "a table {name: values}", "For example {'beta': [1.0, 4.0, 16.0]}.")
@@ -116,11 +112,7 @@ class Plan:
 
     def place(self, run: int) -> Place:
         """Where a run stands in the grid."""
-        place = []
-        for size in reversed(self.shape):
-            run, k = divmod(run, size)
-            place.append(k)
-        return tuple(reversed(place))
+        return tuple(int(k) for k in np.unravel_index(run, self.shape))
 
     def seed_of(self, run: int) -> int:
         """The seed of a run: of its start and of its noise."""
@@ -131,7 +123,7 @@ class Plan:
         return {axis.name: axis.labels[k] for axis, k in zip(self.axes, place, strict=False)}
 
     def setting(self, place: Place) -> Setting:
-        """The run of a point: its model, its start and its task."""
+        """The run of a point: what is asked of it, and its start."""
         changes = [item for axis, k in zip(self.axes, place, strict=False) for item in axis.changes[k].items()]
         raw = changed(self.base, changes)
         if self.make is not None:
@@ -144,16 +136,9 @@ class Plan:
             model = spec.model_of(raw["model"])
         keywords = spec.keywords_of(raw["simulate"])
         start = _drawn(raw["start"], model, self.starter)
-        said: dict[str, Any] = {"scheme": "auto", "rtol": 1e-6, "atol": 1e-9, "dt": None, "dtype": "float64"} | keywords
-        endless, times = keywords["t_end"] == math.inf, keywords.get("times")
-        if times is None and not self.history:
-            times = [keywords["t_end"]]
-        t_end, times = (1.0, None) if endless else (keywords["t_end"], times)
-        wanted, task = task_of(
-            model, t_end, times, said["scheme"], said["rtol"], said["atol"], said["dt"], said["dtype"], 0
-        )
-        engine = keywords.get("engine", "auto")
-        return Setting(model, start, keywords, wanted, task, engine, self.point(place))
+        if keywords.get("times") is None and not self.history and keywords["t_end"] != math.inf:
+            keywords["times"] = [keywords["t_end"]]
+        return Setting(Request(model, **keywords), start, self.point(place))
 
     @cached_property
     def history(self) -> bool:
@@ -173,7 +158,9 @@ class Plan:
             x = check_start(setting.model, setting.start(self.seed_of(0), 0))
             sizes["token"], sizes["axis"] = max(sizes["token"], len(x)), max(sizes["axis"], x.shape[1])
             seen.append((setting, x))
-        times = seen[0][0].times if all(_same(s.times, seen[0][0].times) and not s.endless for s, _ in seen) else None
+        first_times = seen[0][0].request.kept
+        common = all(_same(s.request.kept, first_times) and not s.request.endless for s, _ in seen)
+        times = first_times if common else None
         sizes |= {"cluster": sizes["token"], "merge": max(1, sizes["token"] - 1)}
         seen[0][0].start(self.seed_of(0), self.replicates - 1)  # an array may hold fewer runs
         for name, reducer in list(self.record.items()):
@@ -184,7 +171,7 @@ class Plan:
                 self.record[name] = _seen(reducer, *seen[0])
             else:
                 for setting, x in seen:  # options are checked where they are used
-                    reducer.function(_still(setting, x[:FEW], setting.times[-1:]), **reducer.options)
+                    reducer.function(_still(setting, x[:FEW], setting.request.kept[-1:]), **reducer.options)
         return sizes | ({} if times is None else {"time": len(times)}), times
 
     def shape_of(self, reducer: Reducer) -> tuple[int, ...]:
@@ -202,14 +189,9 @@ class Plan:
             name: {"reducer": reducer.function if reducer.own else NAMES[reducer.function], **reducer.options}
             for name, reducer in self.record.items()
         }
-        return jsonable(
-            {
-                **sections,
-                "axes": axes,
-                "record": record,
-                "sweep": {"replicates": self.replicates, "seed": self.seed, "paired": self.paired},
-            }
-        )
+        sweep = {"replicates": self.replicates, "seed": self.seed, "paired": self.paired}
+        tables = {**sections, "axes": axes, "record": record, "sweep": sweep}
+        return {name: jsonable(table) for name, table in tables.items()}
 
 
 def _fields(model: Any) -> dict[str, Any]:
@@ -258,7 +240,8 @@ def _drawn(table: dict[str, Any], model: Model, own: Callable[..., Any] | None) 
     def one(seed: int, replicate: int) -> Array:
         if replicate >= len(x):
             raise bad("replicates", f"more than {len(x)}", f"1 to {len(x)}", "The start holds so many runs.")
-        return x[replicate]
+        found: Array = x[replicate]
+        return found
 
     return one
 
@@ -270,13 +253,13 @@ def _same(a: Array, b: Array) -> bool:
 def _still(setting: Setting, x: Array, times: Array) -> Run:
     """A run in which nothing moved, to try reducers on."""
     frames = np.broadcast_to(x, (len(times), *x.shape)).copy()
-    return Run(setting.model, x, times, frames, Outcome.DONE, 0, 0, setting.task.dt, setting.point)
+    return Run(setting.model, x, times, frames, Outcome.DONE, 0, 0, setting.request.task.dt, setting.point)
 
 
 def _seen(reducer: Reducer, setting: Setting, x: Array) -> Reducer:
     """A user's own reducer with the shape and the dtype of what it gives."""
     try:
-        found = np.asarray(reducer.function(_still(setting, x, setting.times)))
+        found = np.asarray(reducer.function(_still(setting, x, setting.request.kept)))
     except SpecError:
         raise
     except Exception as error:
@@ -291,7 +274,7 @@ def _seen(reducer: Reducer, setting: Setting, x: Array) -> Reducer:
 
 
 def jsonable(value: Any) -> Any:
-    """As JSON holds it: arrays by content, functions by their source."""
+    """A value as JSON holds it: arrays by content, functions by their source."""
     if isinstance(value, Mapping):
         return {str(key): jsonable(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -22,10 +22,10 @@ from tokenflock.errors import SpecError, bad, unknown
 from tokenflock.geometry import Array
 from tokenflock.merging import default_radius
 from tokenflock.model import Model
+from tokenflock.sweeps.axes import RESERVED
 from tokenflock.trajectory import boolean_from
 
 RADIUS = 0.05  # of clusters where beta = inf leaves no length
-TAKEN = ("seed", "outcome", "reason", "checksum", "replicate", "time", "token", "axis", "cluster", "merge", "shard")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,8 @@ class Run:
     @property
     def final(self) -> Array:
         """The tokens at the end, (n, d)."""
-        return self.x[-1]
+        last: Array = self.x[-1]
+        return last
 
     @property
     def space(self) -> str:
@@ -61,7 +62,7 @@ def _radius(run: Run, radius: float | None) -> float:
 
 def count(run: Run, radius: float | None = None) -> int:
     """The number of clusters at the end."""
-    return clusters.count(run.final, _radius(run, radius), run.space)
+    return int(clusters.count(run.final, _radius(run, radius), run.space))
 
 
 def counts(run: Run, radius: float | None = None) -> Any:
@@ -132,7 +133,7 @@ def consumed(run: Run, delta: float | None = None, radius: float | None = None) 
 
 def scaled_energy(run: Run) -> float:
     """The energy of paper D at the end, from 1/n to 1."""
-    return energy.scaled_energy(run.final, run.model.beta)
+    return float(energy.scaled_energy(run.final, run.model.beta))
 
 
 def energies(run: Run) -> Any:
@@ -269,8 +270,9 @@ def read_record(given: Any) -> dict[str, Reducer]:
 
 def _named(name: str, given: Any) -> tuple[str, Reducer]:
     made = Reducer(name, given, history=True, own=True) if callable(given) else _reducer(name, given)
-    if not name.isidentifier() or name in TAKEN:
-        raise bad("record", name, "names that are identifiers and not those of a sweep", f"Taken: {', '.join(TAKEN)}.")
+    if not name.isidentifier() or name in RESERVED:
+        allowed = "names that are identifiers and not those of a sweep"
+        raise bad("record", name, allowed, f"Taken: {', '.join(RESERVED)}.")
     return name, made
 
 

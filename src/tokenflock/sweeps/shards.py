@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tokenflock.engine.choose import choose
 from tokenflock.engine.contract import Outcome
 from tokenflock.errors import TokenflockError
 from tokenflock.geometry import Array
-from tokenflock.runner import Record, Runner
-from tokenflock.simulation import check_start, simulate
+from tokenflock.runner import Finished
 from tokenflock.sweeps.plan import Plan, Setting
 from tokenflock.sweeps.reducers import Run
 
@@ -44,11 +44,7 @@ class Grid:
 
     def corner(self, shard: int) -> tuple[int, ...]:
         """The place of a shard among the boxes."""
-        place = []
-        for count in reversed(self.counts):
-            shard, k = divmod(shard, count)
-            place.append(k)
-        return tuple(reversed(place))
+        return tuple(int(k) for k in np.unravel_index(shard, self.counts))
 
     def slices(self, shard: int) -> tuple[slice, ...]:
         """The runs of a shard, in the grid."""
@@ -61,9 +57,8 @@ class Grid:
 
     def runs(self, shard: int) -> list[int]:
         """The numbers of its runs, in the order of the box."""
-        ranges = [range(s.start, s.stop) for s in self.slices(shard)]
-        strides = [math.prod(self.shape[k + 1 :]) for k in range(len(self.shape))]
-        return [sum(k * stride for k, stride in zip(p, strides, strict=True)) for p in itertools.product(*ranges)]
+        places = np.ix_(*(np.arange(s.start, s.stop) for s in self.slices(shard)))
+        return [int(run) for run in np.ravel_multi_index(places, self.shape).ravel()]
 
 
 def cut(shape: tuple[int, ...], runs: int) -> Grid:
@@ -84,60 +79,66 @@ class Overtime(Exception):
 
 def follow(setting: Setting, x: Array, seed: int) -> Run:
     """One run, as flock.simulate would do it, without a Dataset around it."""
-    if setting.endless:
-        return _to_rest(setting, x, seed)
-    task = dataclasses.replace(setting.task, seed=seed) if setting.model.noise else setting.task
-    start = check_start(setting.model, x)
-    engine = choose(setting.engine, setting.model, task.dtype, len(start), task)
-    records, frames = Runner(engine, task, setting.times, {}, True, False).run(start[None])
-    assert frames is not None
-    return _run(setting, start, setting.times, frames[0, ..., : setting.model.dim], records[0])
+    request = dataclasses.replace(setting.request, seed=seed) if setting.model.noise else setting.request
+    job = request.starting(x)
+    return _run(setting, job.start, job.run(), 0)
 
 
-def _run(setting: Setting, start: Array, times: Array, x: Array, record: Record) -> Run:
-    dt = setting.task.dt if setting.task.layers else None
-    return Run(setting.model, start, times, x, record.outcome, record.steps, record.evaluations, dt, setting.point)
+def _run(setting: Setting, start: Array, found: Finished, number: int) -> Run:
+    """Run `number` of those that were made together. What was not computed of it is left out."""
+    assert found.frames is not None
+    record, model = found.records[number], setting.model
+    times, x = found.times[: record.filled], found.frames[number, : record.filled, ..., : model.dim]
+    dt = found.task.dt if found.task.layers else None
+    return Run(model, start, times, x, record.outcome, record.steps, record.evaluations, dt, setting.point)
 
 
-def _to_rest(setting: Setting, x: Array, seed: int) -> Run:
-    """t_end = inf: the end is found in a first pass, which simulate knows how to do."""
-    data = simulate(setting.model, x, **setting.keywords, seed=seed, progress=False, throw=False)
-    outcome = Outcome(data.attrs["outcome"])
-    counts = data.attrs["steps"], data.attrs["evaluations"]
-    return Run(setting.model, x, data["time"].values, data["x"].values, outcome, *counts, None, setting.point)
+@dataclass(frozen=True)
+class Variable:
+    """One array of a sweep: what it holds of every run."""
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: str
+    missing: float | str  # the value of a run that is not done, or failed
 
 
-class Blank:
+def variables(plan: Plan) -> dict[str, Variable]:
+    """The arrays of a sweep by name: what is told of every run, and what its reducers keep."""
+    told = {
+        "seed": Variable((), (), "int64", 0),
+        "outcome": Variable((), (), "int8", NOT_YET),
+        "reason": Variable((), (), "str", ""),
+    }
+    return told | {
+        name: Variable(reducer.dims, plan.shape_of(reducer), reducer.dtype, reducer.missing)
+        for name, reducer in plan.record.items()
+    }
+
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class ShardArrays:
     """The arrays of a shard, filled run by run."""
 
     def __init__(self, plan: Plan, box: tuple[int, ...]) -> None:
-        self._plan, self._box = plan, box
-        self.arrays: dict[str, np.ndarray] = {
-            "seed": np.zeros(box, dtype="int64"),
-            "outcome": np.full(box, NOT_YET, dtype="int8"),
-            "reason": np.full(box, "", dtype=object),
+        self._box = box
+        self.arrays: Arrays = {
+            name: np.full((*box, *v.shape), v.missing, dtype=object if v.dtype == "str" else v.dtype)
+            for name, v in variables(plan).items()
         }
-        for name, reducer in plan.record.items():
-            self.arrays[name] = np.full((*box, *plan.shape_of(reducer)), reducer.missing, dtype=reducer.dtype)
 
-    def put(self, number: int, seed: int, outcome: str, reason: str, values: Mapping[str, np.ndarray]) -> None:
-        """Run `number` of the box."""
+    def put(self, number: int, seed: int, outcome: str, reason: str, values: Arrays) -> None:
+        """Fill in run `number` of the box."""
         place = np.unravel_index(number, self._box)
-        self.arrays["seed"][place] = seed
-        self.arrays["outcome"][place] = OUTCOMES.index(outcome)
-        self.arrays["reason"][place] = reason
-        for name, value in values.items():
+        told = {"seed": seed, "outcome": OUTCOMES.index(outcome), "reason": reason}
+        for name, value in (told | values).items():
             self.arrays[name][place] = value
 
 
 Beat = Callable[[int], None]
-Limit = Callable[[float | None], Any]
-
-
-@contextmanager
-def unlimited(seconds: float | None) -> Iterator[None]:
-    """No limit at all."""
-    yield
+Limit = Callable[[float | None], AbstractContextManager[None]]
 
 
 def compute(
@@ -147,35 +148,35 @@ def compute(
     *,
     lost: Mapping[int, tuple[str, str]] | None = None,
     timeout: float | None = None,
-    limit: Limit = unlimited,
+    limit: Limit = lambda seconds: nullcontext(),
     beat: Beat | None = None,
-) -> dict[str, np.ndarray]:
+) -> Arrays:
     """The arrays of a shard. lost: runs known to fail, {run: (outcome, reason)}. beat: called before every run.
 
     limit(timeout): a context that raises Overtime in a run that takes longer.
     """
-    blank = Blank(plan, tuple(s.stop - s.start for s in grid.slices(shard)))
+    made = ShardArrays(plan, tuple(s.stop - s.start for s in grid.slices(shard)))
     runs = list(enumerate(grid.runs(shard)))
     for at, group in itertools.groupby(runs, lambda pair: plan.place(pair[1])[:-1]):
         try:
             setting: Setting | None = plan.setting(at)  # serves all replicates of a point
             why = ""
         except Exception as error:  # this point cannot be: the others can
-            setting, why = None, _told(error)
+            setting, why = None, words_of(error)
         here = list(group)
-        made = _together(plan, setting, [run for _, run in here]) if setting and not (lost or timeout) else {}
+        ensemble = _together(plan, setting, [run for _, run in here]) if setting and not (lost or timeout) else {}
         for number, run in here:
             seed = plan.seed_of(run)
             if beat is not None:
                 beat(run)
             if lost and run in lost:
-                blank.put(number, seed, *lost[run], {})
+                made.put(number, seed, *lost[run], {})
             elif setting is None:
-                blank.put(number, seed, "raised", why, {})
+                made.put(number, seed, "raised", why, {})
             else:
-                go = made.get(run) or partial(_begun, setting, seed, plan.place(run)[-1])
-                blank.put(number, seed, *_outcome(plan, go, timeout, limit))
-    return blank.arrays
+                go = ensemble.get(run) or partial(_begun, setting, seed, plan.place(run)[-1])
+                made.put(number, seed, *_outcome(plan, go, timeout, limit))
+    return made.arrays
 
 
 def _begun(setting: Setting, seed: int, replicate: int) -> Run:
@@ -188,18 +189,16 @@ def _together(plan: Plan, setting: Setting, runs: list[int]) -> dict[int, Callab
     Noise is seeded run by run, and so are its runs computed. What fails here is tried again run by run, which says
     which of them it was.
     """
-    if setting.engine != "gpu" or setting.endless or setting.model.noise:
-        return {}
+    request = setting.request
     try:
+        if not request.takes_ensembles or request.endless or setting.model.noise:
+            return {}
         starts = [setting.start(plan.seed_of(run), plan.place(run)[-1]) for run in runs]
-        x = check_start(setting.model, np.stack(starts))
-        engine = choose(setting.engine, setting.model, setting.task.dtype, x.shape[1], setting.task)
-        records, frames = Runner(engine, setting.task, setting.times, {}, True, False).run(x)
+        job = request.starting(np.stack(starts))
+        found = job.run()
     except Exception:
         return {}
-    assert frames is not None
-    kept = frames[..., : setting.model.dim]
-    made = [_run(setting, x[k], setting.times, kept[k], record) for k, record in enumerate(records)]
+    made = [_run(setting, job.start[k], found, k) for k in range(len(runs))]
     return {run: partial(_itself, one) for run, one in zip(runs, made, strict=True)}
 
 
@@ -207,9 +206,7 @@ def _itself(run: Run) -> Run:
     return run
 
 
-def _outcome(
-    plan: Plan, go: Callable[[], Run], timeout: float | None, limit: Limit
-) -> tuple[str, str, dict[str, np.ndarray]]:
+def _outcome(plan: Plan, go: Callable[[], Run], timeout: float | None, limit: Limit) -> tuple[str, str, Arrays]:
     """How a run ended, why, and what is kept of it; whatever it raises is an answer, not an end."""
     try:
         with limit(timeout):
@@ -225,8 +222,20 @@ def _outcome(
     except MemoryError as error:
         return "raised", f"Out of memory: {error}".rstrip(": "), {}
     except Exception as error:
-        return "raised", _told(error), {}
+        return "raised", words_of(error), {}
 
 
-def _told(error: Exception) -> str:
+def words_of(error: Exception) -> str:
+    """An error in words: those of this package are sentences, others are told with their type."""
     return str(error) if isinstance(error, TokenflockError) else f"{type(error).__name__}: {error}"
+
+
+def time_runs(
+    plan: Plan, runs: list[int], *, timeout: float | None, limit: Limit, beat: Beat | None = None
+) -> Generator[float]:
+    """The seconds that each of these runs takes, one by one; nothing else is kept of them."""
+    grid = cut(plan.shape, 1)
+    for run in runs:
+        began = time.perf_counter()
+        compute(plan, grid, run, timeout=timeout, limit=limit, beat=beat)
+        yield time.perf_counter() - began

@@ -1,7 +1,7 @@
 """Jobs of Slurm, through dask-jobqueue, and watched where Dask does not look.
 
-Dask brings back a job whose worker has come and gone. For one that sbatch refuses, or that ends before its worker has
-come, it waits without end: Jobs.look brings these back as well, and says so if none of them comes to work.
+Dask submits a job again whose worker has come and gone. For a job that sbatch refuses, or that ends before its worker
+has come, Dask waits without end: WatchedCluster.look submits these again as well, and raises if none comes to work.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import warnings
 from typing import Any
 
 import dask
-from dask_jobqueue import SLURMCluster
-from dask_jobqueue.slurm import SLURMJob
+from dask_jobqueue.slurm import SLURMCluster, SLURMJob
 from distributed.core import Status
 
 from tokenflock.errors import EngineError
@@ -28,15 +27,15 @@ SETTINGS = (
 SAFE = "Everything that was reported done is in the store: give the same command again."
 
 
-class Job(SLURMJob):
-    """One in the queue."""
+class WatchedJob(SLURMJob):
+    """A job in the queue of Slurm, which remembers why sbatch refused it."""
 
     refusal = ""  # the words of sbatch
 
     async def start(self) -> None:
-        """Submit it. That it was refused is kept, not raised: nobody would hear it."""
+        """Submit it. A refusal is kept, not raised: Dask would not pass it on."""
         try:
-            await super().start()
+            await super().start()  # type: ignore[no-untyped-call]
         except (OSError, RuntimeError, ValueError) as error:
             words = str(error).rpartition("stderr:\n")[2].strip().splitlines()
             self.refusal = "; ".join(line.removeprefix("sbatch: error: ") for line in words)
@@ -44,14 +43,14 @@ class Job(SLURMJob):
 
     async def close(self) -> None:
         """Cancel it."""
-        await super().close()
+        await super().close()  # type: ignore[no-untyped-call]
         self.status = Status.closed
 
 
-class Jobs(SLURMCluster):
-    """Those of a sweep."""
+class WatchedCluster(SLURMCluster):
+    """The jobs of a sweep."""
 
-    job_cls = Job
+    job_cls = WatchedJob
 
     def __init__(self, **options: Any) -> None:
         self._look_at = time.monotonic() + LOOK_S
@@ -72,7 +71,7 @@ class Jobs(SLURMCluster):
             return
         lost = {name: job for name, job in idle.items() if job.job_id not in queue}
         for name in lost:
-            self.sync(self._drop, name)
+            self.sync(self._drop, name)  # type: ignore[no-untyped-call]
         if lost and not seen:
             self._rounds += 1
             if self._rounds == ROUNDS:
@@ -83,7 +82,7 @@ class Jobs(SLURMCluster):
             warnings.warn(f"no job of Slurm runs yet ({', '.join(sorted(reasons))}): waiting for one.", stacklevel=2)
 
     def _names(self, name: str) -> set[str]:
-        """Those of the workers of a job."""
+        """The names of the workers of a job."""
         return {name + suffix for suffix in self.worker_spec.get(name, {}).get("group", [""])}
 
     async def _drop(self, name: str) -> None:
@@ -91,7 +90,7 @@ class Jobs(SLURMCluster):
             await job.close()
 
 
-def _hopeless(jobs: list[Job]) -> EngineError:
+def _hopeless(jobs: list[WatchedJob]) -> EngineError:
     """Why there is no use in submitting more."""
     if refusals := [job.refusal for job in jobs if job.refusal]:
         return EngineError(f"sbatch refuses the jobs: {refusals[0]}. {SETTINGS} {SAFE}")
@@ -103,26 +102,24 @@ def _hopeless(jobs: list[Job]) -> EngineError:
 
 
 def _queue() -> dict[str, str] | None:
-    """{job: why it waits} of this user, or None: it does not answer."""
+    """{job: why it waits} of this user, or None if squeue does not answer."""
     words = ["squeue", "--noheader", "--format=%A %r", f"--user={os.getuid()}"]
     try:
-        answer = subprocess.run(words, capture_output=True, text=True, timeout=LOOK_S)
+        answer = subprocess.run(words, capture_output=True, text=True, timeout=LOOK_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return (
-        None
-        if answer.returncode
-        else {job: why for job, _, why in (line.partition(" ") for line in answer.stdout.splitlines())}
-    )
+    if answer.returncode:
+        return None
+    return {job: why for job, _, why in (line.partition(" ") for line in answer.stdout.splitlines())}
 
 
-def jobs(workers: int, scheduler_options: dict[str, Any]) -> Jobs:
-    """Up to so many, of one core each. adapt, not scale: it brings back jobs that the queue lost."""
+def slurm_cluster(workers: int, scheduler_options: dict[str, Any]) -> WatchedCluster:
+    """A cluster of up to so many jobs of one core. adapt submits jobs again that the queue lost; scale does not."""
     options: dict[str, Any] = {k: v for k, v in ASKED.items() if dask.config.get(f"jobqueue.slurm.{k}", None) is None}
     if not dask.config.get("jobqueue.slurm.scheduler-options", None):
         options["scheduler_options"] = scheduler_options
     try:
-        made = Jobs(**options)
+        made = WatchedCluster(**options)
     except (OSError, ValueError, RuntimeError) as error:
         raise EngineError(f"no Slurm cluster can be made: {error}. Look at jobqueue.yaml.") from error
     made.adapt(minimum_jobs=1, maximum_jobs=workers)

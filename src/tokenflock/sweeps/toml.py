@@ -43,11 +43,11 @@ from tokenflock.sweeps.plan import RECORD, Plan
 
 SECTIONS = (*spec.SECTIONS, "axes", "record", "sweep")
 PLANNED = ("replicates", "seed", "paired")
-MEANS = ("timeout", "hours", "runs_a_shard")
+EXECUTION = ("timeout", "hours", "runs_a_shard")
 
 
 def read(path: Path) -> tuple[Plan, dict[str, Any]]:
-    """The plan, and how its file says to carry it out: timeout, hours, runs_a_shard."""
+    """The plan, and the options of its execution in the file: timeout, hours, runs_a_shard."""
     if path.is_dir():
         raise FileError(f"{str(path)!r} is a folder. Give the name of a sweep.toml; a store is given with --store.")
     return build(spec.parse(path, "sweep"), path.parent)
@@ -64,12 +64,9 @@ def build(raw: Mapping[str, Any], folder: Path = Path()) -> tuple[Plan, dict[str
         if not isinstance(raw.get(name, {}), Mapping):
             raise bad(name, raw[name], f"a section [{name}]")
     control = raw.get("sweep", {})
-    spec.known("key of [sweep]", control, (*PLANNED, *MEANS, "record"))
+    spec.known("key of [sweep]", control, (*PLANNED, *EXECUTION, "record"))
     if "record" in control and "record" in raw:
         raise clash("[record]", "record of [sweep]", "Say once what to keep.")
-    for key in ("seed", "runs"):
-        if key in raw["start"] or key in raw["simulate"]:
-            raise SpecError(f"{key} is set by counter in a sweep: leave it out, and give [sweep] seed and replicates.")
     spec.known("key of [simulate]", raw["simulate"], spec.SIMULATE)
     plan = Plan(
         _loaded(raw["model"], folder, "model"),
@@ -79,7 +76,7 @@ def build(raw: Mapping[str, Any], folder: Path = Path()) -> tuple[Plan, dict[str
         record=raw.get("record", control.get("record", list(RECORD))),
         **{key: control[key] for key in PLANNED if key in control},
     )
-    return plan, {key: control[key] for key in MEANS if key in control}
+    return plan, {key: control[key] for key in EXECUTION if key in control}
 
 
 def _loaded(value: Any, folder: Path, name: str) -> Any:

@@ -1,10 +1,10 @@
-"""A worker: a process that computes shards, and writes them, one after the other as it is told.
+"""A worker: a process that computes shards, and writes them, one after the other as its parent process says.
 
-    python -m tokenflock.sweeps.worker SLATE
+    python -m tokenflock.sweeps.worker HEARTBEAT
 
-It is fed through a pipe: first the pickled job, then a line of JSON for every shard. It answers in lines: `ready`,
-`took` with seconds, `done`, or `error` with the words. Each run is written on the slate, the number of an open file,
-before it begins. When the pipe ends, because whoever fed it is gone, it ends at once.
+The parent writes into a pipe: first the pickled job, then a line of JSON for every shard. The worker answers in lines:
+`ready`, `took` with seconds, `done`, `unwritable` or `error` with the words. Before a run begins its number is written
+to the heartbeat, the number of an open file. When the pipe ends, because the parent is gone, the worker ends at once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import signal
 import struct
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,29 +24,32 @@ from functools import lru_cache, partial
 from pathlib import Path
 from queue import Empty, Queue
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tokenflock.errors import FileError, missing
-from tokenflock.sweeps.slate import Slate
+from tokenflock.errors import missing
+from tokenflock.sweeps.heartbeat import Heartbeat
+
+if TYPE_CHECKING:
+    from tokenflock.sweeps.plan import Plan
+    from tokenflock.sweeps.sweep_store import SweepStore
 
 HEADER = struct.Struct("<QQ")  # the lengths of the search path and of the job
-IDLE_S = 120.0  # a worker that is told nothing for so long ends: on a cluster nobody else would end it
-
+IDLE_S = 120.0  # a worker that gets no order for so long ends: on a cluster nobody else would end it
 
 Answer = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Job:
+class WorkerJob:
     """What a worker works on."""
 
-    plan: Any
-    path: str
+    plan: Plan
+    path: str  # of the store
     timeout: float | None
-    lasting: bool = True
+    durable: bool = True
 
 
-def pack(job: Job) -> bytes:
+def pack(job: WorkerJob) -> bytes:
     """A job as a worker reads it. Functions of a script or a notebook travel by value, which cloudpickle can do."""
     pickler: Any = pickle
     try:
@@ -57,14 +59,14 @@ def pack(job: Job) -> bytes:
         if any(getattr(function, "__module__", "") == "__main__" for function in own):
             raise missing("cloudpickle", "sweep", "Sending functions of a script to workers") from None
     path, body = json.dumps(sys.path).encode(), pickler.dumps(job)
-    return HEADER.pack(len(path), len(body)) + path + body
+    return HEADER.pack(len(path), len(body)) + path + bytes(body)
 
 
 @contextmanager
-def alarm(seconds: float | None, still: Callable[[], None] | None = None) -> Iterator[None]:
+def alarm(seconds: float | None, put_off: Callable[[], None] | None = None) -> Iterator[None]:
     """Raise Overtime in the main thread after so many seconds.
 
-    Compiling and importing do not count: cut short they would begin again in the next run, for ever. still: called
+    Compiling and importing do not count: cut short they would begin again in the next run, for ever. put_off: called
     when the alarm is put off for that.
     """
     from tokenflock.sweeps.shards import Overtime
@@ -77,8 +79,8 @@ def alarm(seconds: float | None, still: Callable[[], None] | None = None) -> Ite
         if not _preparing(frame):
             raise Overtime
         signal.setitimer(signal.ITIMER_REAL, seconds)
-        if still is not None:
-            still()
+        if put_off is not None:
+            put_off()
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -103,13 +105,13 @@ def _read(source: int, size: int) -> bytes:
     while size:
         part = os.read(source, min(size, 1 << 20))
         if not part:
-            os._exit(0)  # whoever started us is gone
+            os._exit(0)  # the parent process is gone
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
 
 
-def _listen(source: int, orders: Queue[dict[str, Any]]) -> None:
+def _read_orders(source: int, orders: Queue[dict[str, Any]]) -> None:
     """Lines of JSON into the queue; the end of the pipe is the end of the worker, whatever it is doing."""
     buffer = b""
     while part := os.read(source, 1 << 16):
@@ -125,13 +127,13 @@ def main() -> None:
     source, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever feeds us
-    slate = Slate(int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
+    heartbeat = Heartbeat(int(sys.argv[1]))
     path_size, body_size = HEADER.unpack(_read(source, HEADER.size))
     sys.path[:] = json.loads(_read(source, path_size))
     body = _read(source, body_size)
     orders: Queue[dict[str, Any]] = Queue()
-    threading.Thread(target=_listen, args=(source, orders), daemon=True).start()
+    threading.Thread(target=_read_orders, args=(source, orders), daemon=True).start()
 
     def answer(line: str) -> None:
         try:
@@ -140,8 +142,10 @@ def main() -> None:
             os._exit(0)
 
     try:
-        importlib.import_module("tokenflock.sweeps.shards")  # what takes long, before we say that we are ready
-        job: Job = pickle.loads(body)
+        from tokenflock.sweeps.shards import words_of  # what takes long, before we say that we are ready
+        from tokenflock.sweeps.sweep_store import UnwritableStore
+
+        job: WorkerJob = pickle.loads(body)
     except Exception as error:
         answer(f"error {type(error).__name__}: {error}")
         return
@@ -153,48 +157,45 @@ def main() -> None:
             return
         try:
             if "time" in order:
-                _time(job, order["time"], slate, answer)
+                _time(job, order["time"], heartbeat, answer)
             else:
-                _compute(job, order, slate)
-        except FileError as error:
-            answer(f"error {error}")
+                _compute(job, order, heartbeat)
+        except UnwritableStore as error:
+            answer(f"unwritable {error}")
         except Exception as error:
-            answer(f"error {type(error).__name__}: {error}")
+            answer(f"error {words_of(error)}")
         else:
-            slate.clear()
+            heartbeat.clear()
             answer("done")
 
 
-def _compute(job: Job, order: dict[str, Any], slate: Slate) -> None:
-    """A shard, into the store."""
+def _compute(job: WorkerJob, order: dict[str, Any], heartbeat: Heartbeat) -> None:
+    """Compute a shard and write it into the store."""
     from tokenflock.sweeps.shards import compute
 
-    depot, shard = _opened(job.path), order["shard"]
-    depot.lasting = job.lasting
+    store, shard = _opened(job.path), order["shard"]
+    store.durable = job.durable
     lost = {int(run): (outcome, why) for run, (outcome, why) in order["lost"].items()}
-    watched: dict[str, Any] = {"limit": partial(alarm, still=slate.still), "beat": slate.begin}
-    made = compute(job.plan, depot.grid, shard, lost=lost, timeout=job.timeout, **watched)
-    slate.clear()
-    depot.write(shard, made)
+    limit = partial(alarm, put_off=heartbeat.restart_clock)
+    made = compute(job.plan, store.grid, shard, lost=lost, timeout=job.timeout, limit=limit, beat=heartbeat.begin)
+    heartbeat.clear()
+    store.write(shard, made)
 
 
 @lru_cache(1)
-def _opened(path: str) -> Any:
-    from tokenflock.sweeps.depot import Depot
+def _opened(path: str) -> SweepStore:
+    from tokenflock.sweeps.sweep_store import SweepStore
 
-    return Depot(Path(path))
+    return SweepStore(Path(path))
 
 
-def _time(job: Job, runs: list[int], slate: Slate, answer: Answer) -> None:
-    """Runs of which nothing is kept but their seconds."""
-    from tokenflock.sweeps.shards import compute, cut
+def _time(job: WorkerJob, runs: list[int], heartbeat: Heartbeat, answer: Answer) -> None:
+    """Say how long each of these runs takes."""
+    from tokenflock.sweeps.shards import time_runs
 
-    grid = cut(job.plan.shape, 1)
-    watched: dict[str, Any] = {"limit": partial(alarm, still=slate.still), "beat": slate.begin}
-    for run in runs:
-        began = time.perf_counter()
-        compute(job.plan, grid, run, timeout=job.timeout, **watched)
-        answer(f"took {time.perf_counter() - began}")
+    limit = partial(alarm, put_off=heartbeat.restart_clock)
+    for seconds in time_runs(job.plan, runs, timeout=job.timeout, limit=limit, beat=heartbeat.begin):
+        answer(f"took {seconds}")
 
 
 if __name__ == "__main__":

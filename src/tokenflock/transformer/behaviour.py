@@ -19,6 +19,7 @@ from tokenflock.analysis import attention, tokens
 from tokenflock.arguments import scalar, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.networks.spectra import one_thread
 from tokenflock.trajectory import TIME, validate
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def effective_rank(x: Any) -> Array:
     small = y @ np.swapaxes(y, -1, -2) if y.shape[-2] <= y.shape[-1] else np.swapaxes(y, -1, -2) @ y
     s = np.maximum(np.linalg.eigvalsh(small), 0.0)
     share = s / s.sum(axis=-1, keepdims=True)
-    return np.exp(-np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=-1))
+    return np.asarray(np.exp(-np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=-1)))
 
 
 def inside(x: Any, basis: Any) -> Array:
@@ -74,7 +75,7 @@ def inside(x: Any, basis: Any) -> Array:
         raise bad("basis.shape", L.shape, f"({y.shape[-1]}, m)", "The columns span the subspace.")
     if np.abs(L.T @ L - np.eye(L.shape[1])).max() > 1e-8:
         raise bad("basis", "columns that are not orthonormal", "orthonormal columns", "numpy.linalg.qr(basis)[0]")
-    return np.linalg.norm(y @ L, axis=-1)
+    return np.asarray(np.linalg.norm(y @ L, axis=-1))
 
 
 def inside_by_chance(dim: int, dimension: int) -> float:
@@ -105,44 +106,37 @@ def measure(run: xr.Dataset, overlap: float = TOGETHER, subspace: Any = None, bi
     overlap: that from which two tokens count as one cluster; subspace: orthonormal columns (d, m), or one such
     array for every time.
     """
-    from threadpoolctl import threadpool_limits
-
-    # One thread: for matrices this small more are slower, on a busy machine a hundred times.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return _measure(run, overlap, subspace, bins)
-
-
-def _measure(run: xr.Dataset, overlap: float, subspace: Any, bins: int) -> xr.Dataset:
     import xarray as xr
 
-    least = scalar("overlap", overlap, "between -1 and 1", lambda v: (v > -1) & (v <= 1))
-    x = tokens(validate(run))
-    pairs = overlaps(x)
-    edges = np.linspace(-1.0, 1.0, whole("bins", bins, 1) + 1)
-    data: dict[str, Any] = {
-        "overlap": (TIME, pairs.mean(axis=-1), {"long_name": "mean overlap of pairs"}),
-        "overlap_low": (TIME, np.quantile(pairs, 0.05, axis=-1)),
-        "overlap_high": (TIME, np.quantile(pairs, 0.95, axis=-1)),
-        "histogram": ((TIME, "bin"), _histogram(pairs, edges)),
-        "clusters": (TIME, together(x, least), {"long_name": f"clusters at overlap {least:g}"}),
-        "effective_rank": (TIME, effective_rank(x)),
-    }
-    if "radius" in run:
-        data["length"] = (TIME, run["radius"].values.mean(axis=-1), {"long_name": "mean |h|"})
-    if subspace is not None:
-        several = isinstance(subspace, list | tuple)
-        bases = list(subspace) if several else [subspace] * len(x)
-        if len(bases) != len(x):
-            raise bad("subspace", f"{len(bases)} subspaces", f"one, or {len(x)}: one for each time")
-        data["inside"] = (TIME, np.array([inside(frame, L).mean() for frame, L in zip(x, bases, strict=True)]))
-    if "attention" in run:
-        data |= _attention(run["attention"].values)
+    with one_thread():
+        least = scalar("overlap", overlap, "between -1 and 1", lambda v: (v > -1) & (v <= 1))
+        x = tokens(validate(run))
+        pairs = overlaps(x)
+        edges = np.linspace(-1.0, 1.0, whole("bins", bins, 1) + 1)
+        data: dict[str, Any] = {
+            "overlap": (TIME, pairs.mean(axis=-1), {"long_name": "mean overlap of pairs"}),
+            "overlap_low": (TIME, np.quantile(pairs, 0.05, axis=-1)),
+            "overlap_high": (TIME, np.quantile(pairs, 0.95, axis=-1)),
+            "histogram": ((TIME, "bin"), _histogram(pairs, edges)),
+            "clusters": (TIME, together(x, least), {"long_name": f"clusters at overlap {least:g}"}),
+            "effective_rank": (TIME, effective_rank(x)),
+        }
+        if "radius" in run:
+            data["length"] = (TIME, run["radius"].values.mean(axis=-1), {"long_name": "mean |h|"})
+        if subspace is not None:
+            several = isinstance(subspace, list | tuple)
+            bases = list(subspace) if several else [subspace] * len(x)
+            if len(bases) != len(x):
+                raise bad("subspace", f"{len(bases)} subspaces", f"one, or {len(x)}: one for each time")
+            data["inside"] = (TIME, np.array([inside(frame, L).mean() for frame, L in zip(x, bases, strict=True)]))
+        if "attention" in run:
+            data |= _attention(run["attention"].values)
     middles = (edges[1:] + edges[:-1]) / 2
     return xr.Dataset(data, coords={TIME: run[TIME].values, "bin": middles}, attrs={"overlap": least})
 
 
 def _attention(weights: Array) -> dict[str, Any]:
-    """Of every attention matrix (layer, head, n, n): entropy, numerical rank, and how many tokens lead."""
+    """Entropy and numerical rank of every attention matrix (layer, head, n, n), and how many tokens lead."""
     lead = weights.shape[:2]
     found = {name: np.empty(lead) for name in ("attention_entropy", "attention_rank", "leaders")}
     for place in np.ndindex(lead):

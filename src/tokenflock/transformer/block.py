@@ -11,14 +11,17 @@ what transformers computes, to rounding: tests hold it to that for every family 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tokenflock import model
 from tokenflock.errors import bad, unknown
 from tokenflock.geometry import Array, retract
 from tokenflock.networks.layer import Feedforward, Layer, Norm
+from tokenflock.options import Window
 
 NORMS = ("model", "sphere", "none")
 
@@ -95,10 +98,7 @@ def attention(layer: Layer, y: Array, parts: Parts = ALL) -> tuple[Array, Array]
 
 def sees(n: int, causal: bool, window: int | None) -> np.ndarray:
     """Whether token i sees token j, (n, n)."""
-    i, j = np.arange(n)[:, None], np.arange(n)
-    if not causal:
-        return np.ones((n, n), dtype=bool)
-    return (j <= i) if window is None else (j <= i) & (j > i - window)
+    return model.sees("full" if not causal else "causal" if window is None else Window(window), n)
 
 
 def feedforward(part: Feedforward, y: Array, parts: Parts = ALL) -> Array:
@@ -163,7 +163,7 @@ def _project(y: Array, weight: Array, bias: Array | None, heads: Any, parts: Par
     return found if bias is None or not parts.bias else found + bias[heads][:, None, :]
 
 
-def activation(name: str) -> Any:
+def activation(name: str) -> Callable[[Array], Array]:
     """sigma by the name that Hugging Face gives it."""
     if name not in ACTIVATIONS:
         raise unknown("activation", name, ACTIVATIONS)
@@ -173,20 +173,20 @@ def activation(name: str) -> Any:
 def _gelu(u: Array) -> Array:
     from scipy.special import erf
 
-    return 0.5 * u * (1 + erf(u / math.sqrt(2)))
+    return np.asarray(0.5 * u * (1 + erf(u / math.sqrt(2))))
 
 
 def _gelu_tanh(u: Array) -> Array:
-    return 0.5 * u * (1 + np.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3)))
+    return np.asarray(0.5 * u * (1 + np.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))))
 
 
 def _sigmoid(u: Array) -> Array:
     from scipy.special import expit
 
-    return expit(u)
+    return np.asarray(expit(u))
 
 
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "gelu": _gelu,
     "gelu_python": _gelu,
     "gelu_new": _gelu_tanh,

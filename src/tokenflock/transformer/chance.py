@@ -18,6 +18,7 @@ import numpy as np
 from tokenflock.arguments import whole
 from tokenflock.errors import EngineError
 from tokenflock.geometry import Array
+from tokenflock.networks.spectra import one_thread
 
 CONFIDENCE = 0.95
 BATCH = 256
@@ -44,18 +45,18 @@ def draw(generator: np.random.Generator, count: int, head_dim: int, dim: int) ->
 
 def largest(heads: Array) -> Array:
     """The largest real part of the eigenvalues of W_V W_O, for heads as `draw` gives them."""
-    return np.linalg.eigvals(heads[:, 0] @ np.swapaxes(heads[:, 1], -1, -2)).real.max(axis=-1)
+    lam = np.linalg.eigvals(heads[:, 0] @ np.swapaxes(heads[:, 1], -1, -2))
+    return np.asarray(lam.real.max(axis=-1))
 
 
 def counted(head_dim: int, dim: int, samples: int = 2_000, seed: int = 0) -> Chance:
     """Draw heads and count those with lambda_max < 0; the interval is Clopper and Pearson's."""
     from scipy.stats import beta
-    from threadpoolctl import threadpool_limits
 
     k, d, number = whole("head_dim", head_dim, 1), whole("dim", dim, 1), whole("samples", samples, 1)
     generator = np.random.default_rng([seed, k, d])
     seen = 0
-    with threadpool_limits(limits=1, user_api="blas"):  # of matrices this small several threads are slower
+    with one_thread():
         for first in range(0, number, BATCH):
             seen += int((largest(draw(generator, min(BATCH, number - first), k, d)) < 0).sum())
     tail = (1 - CONFIDENCE) / 2 if 0 < seen < number else 1 - CONFIDENCE  # one-sided where all or none was seen
@@ -73,11 +74,10 @@ def split(head_dim: int, dim: int, walkers: int = 60, repeats: int = 4, seed: in
     independent repeats. Seconds at k = 12, minutes at k = 16.
     """
     from scipy.stats import t
-    from threadpoolctl import threadpool_limits
 
     k, d = whole("head_dim", head_dim, 1), whole("dim", dim, 1)
     n, m = whole("walkers", walkers, 20), whole("repeats", repeats, 2)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         logs = np.array([_descend(np.random.default_rng([seed, r, k, d]), k, d, n) for r in range(m)])
     mean, half = float(logs.mean()), float(t.ppf(0.5 + CONFIDENCE / 2, m - 1) * logs.std(ddof=1) / math.sqrt(m))
     words = f"subset simulation, {m} repeats of {n} heads"

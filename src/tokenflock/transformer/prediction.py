@@ -167,19 +167,8 @@ def judge(head: Theory, run: xr.Dataset) -> Observed:
     moves = not layers and L.shape[1] == 1 and speed > MOVES * float(np.linalg.norm(head.model.values[0], 2))
     if agrees is False and growth > 0 and (moves or end * gap < DECAYS * (1 - 1e-9)):
         agrees, words = None, f"{words}; not at its end"
-    return Observed(
-        row=head.regime.row,
-        scheme="layers" if layers else "flow",
-        t_end=end,
-        inside=float(part.mean()),
-        inside_least=float(part.min()),
-        clusters=count,
-        n_tokens=len(x),
-        speed=speed,
-        agrees=agrees,
-        words=words,
-        same=L is head.regime.L,
-    )
+    scheme, places = "layers" if layers else "flow", (float(part.mean()), float(part.min()), count, len(x))
+    return Observed(head.regime.row, scheme, end, *places, speed, agrees, words, same=L is head.regime.L)
 
 
 def _compare(row: str, growth: float, dimension: int, part: Array, count: int) -> tuple[bool | None, str]:

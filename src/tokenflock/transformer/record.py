@@ -12,17 +12,23 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenflock.errors import EngineError
+from tokenflock.geometry import Array
 from tokenflock.model import Model
+from tokenflock.request import ATOL, RTOL
 from tokenflock.simulation import versions
 from tokenflock.trajectory import AXIS, SCHEMA, TIME, TOKEN, describe
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from tokenflock.networks.network import Network
 
 LAYER, HEAD, SEEN = "layer", "head", "seen"
 #: The name that stands for a scheme: no scheme of `simulate`, so that `again` refuses it.
@@ -30,20 +36,28 @@ SCHEME = "network"
 FINISHED = "The run passed all its layers."
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What hidden states come from: the network, and what computed them."""
+
+    network: dict[str, Any]  # kept as JSON
+    causal: bool
+    norm: str
+    engine: str
+    dtype: str = "float64"
+    used: Mapping[str, str] = field(default_factory=dict)  # further versions
+
+    @classmethod
+    def of(cls, net: Network, engine: str, dtype: str, used: Mapping[str, str], **more: Any) -> Origin:
+        """The origin of hidden states of a network; more: what else is kept of it."""
+        facts = {"name": net.name, "family": net.family, "digest": net.digest, **more}
+        return cls(facts, net.causal, net.norm, engine, dtype, used)
+
+
 def trajectory(
-    hidden: Any,
-    *,
-    causal: bool,
-    norm: str,
-    engine: str,
-    dtype: str,
-    network: dict[str, Any],
-    attention: Any = None,
-    ids: Any = None,
-    wall_s: float = 0.0,
-    used: dict[str, str] | None = None,
+    hidden: Any, origin: Origin, *, attention: Any = None, ids: Any = None, wall_s: float = 0.0
 ) -> xr.Dataset:
-    """Hidden states (time, n, d) as a Dataset. network: what they come from, kept as JSON; used: further versions."""
+    """Hidden states (time, n, d) as a Dataset."""
     import xarray as xr
 
     h = np.asarray(hidden, dtype=np.float64)
@@ -58,12 +72,9 @@ def trajectory(
     x = h / radius[..., None]
     times = np.arange(len(h), dtype=np.float64)
     # Tokens, mask and norm only: the weights change from layer to layer, and `attention` holds what they did.
-    text, _ = describe(Model(dim=h.shape[-1], mask="causal" if causal else "full", layer_norm=norm))
-    data: dict[str, Any] = {
-        "x": ((TIME, TOKEN, AXIS), x),
-        "radius": ((TIME, TOKEN), radius),
-        "start": ((TOKEN, AXIS), x[0]),
-    }
+    text, _ = describe(Model(dim=h.shape[-1], mask="causal" if origin.causal else "full", layer_norm=origin.norm))
+    data: dict[str, Any] = {"x": ((TIME, TOKEN, AXIS), x), "radius": ((TIME, TOKEN), radius)}
+    data["start"] = ((TOKEN, AXIS), x[0])
     if attention is not None:
         data["attention"] = ((LAYER, HEAD, TOKEN, SEEN), np.asarray(attention))
     if ids is not None:
@@ -71,14 +82,14 @@ def trajectory(
     attrs: dict[str, Any] = {
         "schema": SCHEMA,
         "model": text,
-        "network": json.dumps(network),
+        "network": json.dumps(origin.network),
         "outcome": FINISHED,
         "scheme": SCHEME,
-        "engine": engine,
-        "dtype": dtype,
+        "engine": origin.engine,
+        "dtype": origin.dtype,
         "seed": 0,
-        "rtol": 1e-6,  # those of `simulate`: layers are no scheme that has an error
-        "atol": 1e-9,
+        "rtol": RTOL,  # layers are no scheme that has an error
+        "atol": ATOL,
         "dt": 1.0,
         "t_end": float(times[-1]),
         "times": json.dumps(times.tolist()),
@@ -88,11 +99,11 @@ def trajectory(
         "rejected": 0,
         "evaluations": len(h) - 1,
         "wall_s": wall_s,
-        "versions": json.dumps({**versions(), **(used or {})}),
+        "versions": json.dumps({**versions(), **origin.used}),
     }
     return xr.Dataset(data, coords={TIME: times}, attrs=attrs)
 
 
-def hidden(run: xr.Dataset) -> np.ndarray:
+def hidden(run: xr.Dataset) -> Array:
     """h = radius x, (time, n, d): the hidden states themselves."""
-    return run["x"].values * run["radius"].values[..., None]
+    return np.asarray(run["x"].values * run["radius"].values[..., None])

@@ -26,7 +26,7 @@ from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network
 from tokenflock.transformer import wording
 from tokenflock.transformer.block import ALL, Parts, block
-from tokenflock.transformer.record import trajectory
+from tokenflock.transformer.record import Origin, trajectory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,15 +86,15 @@ def _linear(h: Array, weight: Array, bias: Array | None) -> Array:
     return h @ weight.T if bias is None else h @ weight.T + bias
 
 
-def _positions(network: Network, ids: np.ndarray, offset: int) -> np.ndarray:
+def _positions(network: Network, ids: wording.Ids, offset: int) -> wording.Ids:
     """The rows of the table of positions; RoBERTa leaves padding out of its count."""
     if network.family != "roberta":
         return offset + np.arange(len(ids))
     there = ids != offset - 1
-    return np.cumsum(there) * there + offset - 1
+    return np.asarray(np.cumsum(there) * there + offset - 1)
 
 
-def _embed_image(network: Network, table: dict[str, Any], pixels: np.ndarray) -> Array:
+def _embed_image(network: Network, table: dict[str, Any], pixels: Array) -> Array:
     patch = table["patch"]
     d, channels, p, q = patch.shape
     if pixels.ndim != 3 or len(pixels) != channels or pixels.shape[1] % p or pixels.shape[2] % q:
@@ -109,7 +109,7 @@ def _embed_image(network: Network, table: dict[str, Any], pixels: np.ndarray) ->
     if len(place) != len(h):
         size = f"{len(place)} tokens"
         raise bad("image.shape", pixels.shape, f"an image of {size}, what this model takes", "Rescale the image.")
-    return h + place
+    return np.asarray(h + place)
 
 
 def image_size(network: Network) -> tuple[int, int, int]:
@@ -155,7 +155,7 @@ def run(
     h = real("given", array, "finite numbers (n, dim)") if states else embed(network, array)
     if h.shape[-1] != network.dim:
         raise bad("given.shape", h.shape, f"(n, {network.dim}), as the network has it")
-    block_of, first = _reader(network, parts.feedforward), network.layer(steps[0], feedforward=False)
+    block_of = _reader(network, parts.feedforward)
     hidden, weights = [h], []
     # One thread: for blocks of small models two are slower, on a busy machine a hundred times.
     with threadpool_limits(limits=1 if network.dim < LARGE else None, user_api="blas"):
@@ -166,20 +166,9 @@ def run(
                 weights.append(found.astype(np.float32))
             if progress is not None:
                 progress((k + 1) / len(steps))
-    facts = {
-        "name": network.name,
-        "family": network.family,
-        "digest": network.digest,
-        "layers": steps,
-        "parts": dataclasses.asdict(parts),
-    }
     return trajectory(
         np.stack(hidden),
-        causal=first.causal,
-        norm=first.order,
-        engine="numpy",
-        dtype="float64",
-        network=facts,
+        Origin.of(network, "numpy", "float64", {}, layers=steps, parts=dataclasses.asdict(parts)),
         attention=np.stack(weights) if weights else None,
         ids=array if array.ndim == 1 else None,
         wall_s=time.perf_counter() - began,
@@ -188,14 +177,6 @@ def run(
 
 def _reader(network: Network, feedforward: bool) -> Callable[[int], Layer]:
     """Layers by number, the last few kept: a stack that shares its weights is read once."""
-    first_of = _first_of(network)
+    one = len(network.blocks) == 1
     kept = lru_cache(maxsize=KEPT)(lambda l: network.layer(l, feedforward))
-    return lambda l: kept(first_of[l])
-
-
-def _first_of(network: Network) -> list[int]:
-    """For every layer the first one that has the same weights."""
-    blocks = network.blocks
-    if len(blocks) == 1:
-        return [0] * network.n_layers
-    return list(range(network.n_layers))
+    return lambda l: kept(0 if one else l)

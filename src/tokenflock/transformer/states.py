@@ -6,7 +6,6 @@ code beside them is not looked at (trust_remote_code=False). No network is asked
 
 from __future__ import annotations
 
-import logging
 import time
 import warnings
 from importlib.metadata import version
@@ -14,30 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock.errors import FileError, bad, missing
+from tokenflock.errors import FileError, bad
+from tokenflock.networks import hub
 from tokenflock.networks.network import Network
 from tokenflock.transformer import stack, wording
-from tokenflock.transformer.record import trajectory
+from tokenflock.transformer.record import Origin, trajectory
 
 if TYPE_CHECKING:
     import xarray as xr
 
-PURPOSE = "running the model itself"
-
 
 def quiet_transformers() -> Any:
     """transformers, without its bars and reports; one sentence if it is not installed."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import torch  # noqa: F401
-            import transformers
-    except ImportError as error:
-        raise missing("torch and transformers", "hidden", PURPOSE) from error
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    logging.getLogger("transformers").setLevel(logging.ERROR)
-    return transformers
+    return hub.quiet_transformers()
 
 
 class Original:
@@ -89,17 +77,13 @@ class Original:
         hidden = [state[0].numpy() for state in said.hidden_states]
         if last:  # what the model itself hands out last has passed the norm at its end, and what else comes there
             hidden[-1] = (last[-1][0] if isinstance(last[-1], tuple) else last[-1])[0].numpy()
+        used = {name: version(name) for name in ("torch", "transformers")}
         return trajectory(
             np.stack(hidden),
-            causal=self.network.causal,
-            norm=self.network.norm,
-            engine="transformers",
-            dtype=self.dtype,
-            network={"name": self.network.name, "family": self.network.family, "digest": self.network.digest},
+            Origin.of(self.network, "transformers", self.dtype, used),
             attention=np.stack([layer[0].float().numpy() for layer in said.attentions]) if attention else None,
             ids=array if array.ndim == 1 else None,
             wall_s=time.perf_counter() - began,
-            used={name: version(name) for name in ("torch", "transformers")},
         )
 
     def _after_last_block(self, said: Any) -> Any:

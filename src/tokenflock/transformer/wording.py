@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.errors import FileError, SpecError, bad
+from tokenflock.networks import hub
 
 Ids = NDArray[np.int64]
 #: Files without which transformers would make up a tokenizer of its own.
@@ -78,17 +79,15 @@ class Encoder:
 
     def __call__(self, text: str) -> list[int]:
         """The token ids of a text, with the marks that the model expects at its ends."""
-        ids = self._encode(text)
+        ids: list[int] = self._encode(text)
         if not ids:
             raise bad("text", text[:60], "a text with at least one token")
         return ids
 
     def _choose(self) -> tuple[str, Any]:
         if any((self.folder / name).is_file() for name in TOKENIZERS):
-            from tokenflock.transformer.states import quiet_transformers
-
             try:
-                transformers = quiet_transformers()
+                transformers = hub.quiet_transformers()
                 loaded = transformers.AutoTokenizer.from_pretrained(
                     str(self.folder), trust_remote_code=False, local_files_only=True
                 )

@@ -1,0 +1,268 @@
+"""One explicit run in compiled code: a right-hand side, joined by pointers to the loop that steps it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import typeof
+from numpy.typing import NDArray
+
+from tokenflock.engine.boolean import Settled, settle
+from tokenflock.engine.compiled.first_compile import compile_by_two
+from tokenflock.engine.compiled.pointers import Pointer, pointer_to
+from tokenflock.engine.contract import Outcome, Task
+from tokenflock.engine.explicit import mutual_products, pairs, products, rescaled_pairs, velocity
+from tokenflock.engine.explicit import team as teams
+from tokenflock.engine.explicit.fixed import fixed, layers
+from tokenflock.engine.explicit.steps import (
+    CLOCK,
+    N_PAGES,
+    NOW,
+    Goal,
+    Output,
+    RunState,
+    adaptive,
+    around_steps,
+)
+from tokenflock.engine.explicit.team import team
+from tokenflock.engine.explicit.terms import KINDS, PRODUCTS, columns_for, is_plain, kernel_for, lay_out, scratch
+from tokenflock.engine.explicit.work import (
+    Field,
+    Numbers,
+    layer_signature,
+    part_signature,
+    sums_signature,
+    velocity_signature,
+)
+from tokenflock.engine.randomness import key_of
+from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FAILED
+from tokenflock.geometry import Array
+from tokenflock.model import Model, phases
+
+NEVER = 1 << 62  # a step that does not come
+
+
+@lru_cache
+def blas() -> Any:
+    """The BLAS that the kernels call. It is held to one thread while they run: two thread pools would fight."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@lru_cache
+def pair_pointers(name: str, dtype: str) -> tuple[Pointer, Pointer]:
+    """What sums over pairs by the kernel of a name: the function that runs the parts, and the kernel of a part."""
+    homes = {"products": products, "mutual_products": mutual_products}
+    home = rescaled_pairs if name.startswith("leader") else homes.get(name, pairs)
+    family = name if name in ("mutual", *PRODUCTS) else "rows"
+    sums = pointer_to(getattr(teams, f"sum_{family}"), sums_signature(dtype))
+    return sums, pointer_to(getattr(home, name), part_signature(dtype))
+
+
+@lru_cache
+def step_pointer(kernel: Any, dtype: str, layers: bool = False) -> Pointer:
+    """A velocity, or a layer, as an argument of a stepping loop."""
+    return pointer_to(kernel, layer_signature(dtype) if layers else velocity_signature(dtype))
+
+
+def velocity_kernel(model: Model) -> Any:
+    """The compiled velocity of a model: the short one where it can."""
+    if model.space == "rescaled":
+        return velocity.rescaled_velocity
+    return velocity.plain_velocity if is_plain(model) else velocity.full_velocity
+
+
+def layer_kernel(model: Model) -> Any:
+    """The compiled layer of a model."""
+    return velocity.rescaled_layer if model.space == "rescaled" else velocity.layer
+
+
+@dataclass(frozen=True)
+class RightSide:
+    """What a stepper is given: the compiled functions of a right-hand side, and the arrays that they work on."""
+
+    kernel: Any  # velocity(sums, part, field, y, t, kind, out), or layer(sums, part, field, y, t, dt, kind)
+    sums: Pointer
+    part: Pointer
+    field: Field
+    wide: bool = False  # whether a team of threads shares the parts of every evaluation
+    products: bool = False  # whether it multiplies matrices, by BLAS
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Threads as the kernels need them, for the length of one call."""
+        with (
+            team(self.part, self.field.work.pairs) if self.wide else nullcontext(),
+            blas().limit(limits=1) if self.products else nullcontext(),
+        ):
+            yield
+
+    def velocity(self, y: Numbers, t: float, kind: str, out: Numbers) -> None:
+        """One velocity of a state, as columns."""
+        with self.ready():
+            self.kernel(self.sums, self.part, self.field, y, t, KINDS[kind], out)
+
+
+def by_pairs(model: Model, n: int, dtype: str, wide: bool = False, layer_step: float | None = None) -> RightSide:
+    """The right-hand side of a model by pairs of tokens. layer_step: dt of layers, None for a velocity."""
+    terms = lay_out(model, n, dtype, layer_step or 0.0)
+    kernel = velocity_kernel(model) if layer_step is None else layer_kernel(model)
+    work = scratch(model, terms, dtype, short=kernel is velocity.plain_velocity)
+    name = kernel_for(model)
+    return RightSide(kernel, *pair_pointers(name, dtype), Field(terms, work), wide, name in PRODUCTS)
+
+
+def state_of(model: Model, x: Array, dtype: str, radius: Array | None = None) -> Numbers:
+    """Tokens as padded columns, with a last row of magnitudes where they move."""
+    n, d = x.shape
+    y = np.zeros((d + model.has_radius, columns_for(n)), dtype=dtype)
+    y[:d, :n] = x.T
+    y[:d, n:] = y[:d, :1]
+    if model.has_radius:
+        y[d] = model.norm.radius
+        if radius is not None:
+            y[d, :n] = radius
+    return y
+
+
+class CpuStepper:
+    """One run in compiled code; all its state is in arrays."""
+
+    switched = math.nan
+
+    def __init__(
+        self, task: Task, x: Array, right_side: RightSide, run: int = 0, stop: NDArray[np.uint8] | None = None
+    ) -> None:
+        model, dtype, scheme = task.model, task.dtype, task.scheme
+        self._task, self._right_side = task, right_side
+        state = state_of(model, x, dtype)
+        pages = np.zeros((N_PAGES, *state.shape), dtype=dtype)
+        pages[NOW] = state
+        self._table = np.zeros((0, 0))
+        if scheme is not None:
+            error = np.zeros_like(scheme.b) if scheme.error is None else scheme.error
+            self._table = np.concatenate([scheme.a, scheme.b[None], error[None]])
+        stages = np.zeros((self._table.shape[1], *state.shape), dtype=dtype)
+        self._clock = np.zeros((), dtype=CLOCK)
+        self._state = RunState(pages, stages, self._clock[()])
+        self._step = step_pointer(right_side.kernel, dtype, task.layers)
+        self._phases = phases(model, task.t_end)
+        self._key = np.uint64(key_of(task.seed, run))
+        self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
+        self.outcome: Outcome | None = None
+        self._settled: Settled | None = None
+        self._watch, self._waited = (0 if model.space == "rescaled" else NEVER), 8
+
+    @property
+    def t(self) -> float:
+        """The time it has reached."""
+        return float(self._clock["t"])
+
+    @property
+    def h(self) -> float:
+        """The step that it would try next."""
+        return float(self._clock["h"])
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return int(self._clock["steps"])
+
+    @property
+    def rejected(self) -> int:
+        """Steps tried and not taken."""
+        return int(self._clock["rejected"])
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of the velocity."""
+        return int(self._clock["evaluations"])
+
+    def advance(self, times: Array, frames: Array, patience: int) -> int:
+        """See contract.Stepper."""
+        self._clock["frame"] = 0
+        while self.outcome is None:
+            t_stop, kind = self._phases[0]
+            status = self._call(self._goal(t_stop, kind, patience), Output(times, frames))
+            if status == BOOLEAN:
+                self._settle()
+                continue
+            if status == ENDED and self._settled:
+                self._finish(self._settled, times, frames)
+                break
+            if status == ENDED and len(self._phases) > 1 and self._clock["frame"] < len(times):
+                self._phases.pop(0)
+                self._clock["nodes"] = self._clock["left"] = 0
+                continue
+            self._note(status, times, frames)
+            break
+        return int(self._clock["frame"])
+
+    def _settle(self) -> None:
+        """See whether attention is Boolean for good; if not, look again after twice as many steps."""
+        clock = self._clock
+        x = self._state.pages[NOW].T[: self._right_side.field.terms.numbers["n"]].astype(np.float64)
+        task = self._task
+        self._settled = settle(task.model, x, float(clock["t"]), task.t_end, task.dt if task.layers else None)
+        self._watch, self._waited = int(clock["steps"]) + self._waited, 2 * self._waited
+        if self._settled:
+            self._phases, self._watch = [(self._settled.since, self._phases[0][1])], NEVER
+
+    def _finish(self, rest: Settled, times: Array, frames: Array) -> None:
+        """The frames of a settled run."""
+        for k in range(int(self._clock["frame"]), len(times)):
+            y = rest.at(float(times[k]))
+            if not np.isfinite(y).all():
+                self.outcome = Outcome.NOT_FINITE
+                return
+            frames[k] = y
+            self._clock["frame"], self._clock["t"] = k + 1, times[k]
+        self.outcome = Outcome.DONE if times[-1] >= self._task.t_end else None
+
+    def _note(self, status: int, times: Array, frames: Array) -> None:
+        """What the end of a call means for the run."""
+        done = self._clock["frame"]
+        if status == COLLAPSED:
+            frames[done:] = self._state.pages[NOW].T[: frames.shape[1]]
+            self._clock["frame"] = len(times)
+            self.outcome = Outcome.COLLAPSED
+        elif status in FAILED:
+            self.outcome = FAILED[status]
+        elif times[-1] >= self._task.t_end if done == len(times) else status == ENDED:
+            self.outcome = Outcome.DONE  # not before the last kept time: more of them may be asked for
+
+    def _goal(self, t_stop: float, kind: str, patience: int) -> Goal:
+        task = self._task
+        return Goal(
+            t_stop=t_stop,
+            kind=KINDS[kind],
+            order=task.scheme.order if task.scheme else 0,
+            table=self._table,
+            rtol=task.rtol,
+            atol=task.atol,
+            dt=task.dt or 0.0,
+            collapse=task.collapse,
+            patience=patience,
+            watch=self._watch,
+            key=self._key,
+            stop=self._stop,
+        )
+
+    def _call(self, goal: Goal, output: Output) -> int:
+        """One call of the loop that steps this run; returns a code of status.py."""
+        scheme, right, dtype = self._task.scheme, self._right_side, self._task.dtype
+        kernel: Any = layers if scheme is None else adaptive if scheme.adaptive else fixed
+        arguments: tuple[Any, ...] = (self._step, right.sums, right.part, right.field, self._state, goal, output)
+        if kernel is adaptive:
+            arguments = (*arguments, *around_steps(dtype, typeof(output.times), typeof(output.frames)))
+        compile_by_two(kernel, arguments)
+        with right.ready():
+            return int(kernel(*arguments))

@@ -1,0 +1,161 @@
+"""A Model laid out for the compiled kernels: numbers and arrays in fixed places, and the scratch space beside them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tokenflock.engine.compiled.lanes import PAD
+from tokenflock.engine.explicit.mutual_products import STRIPS, tile_size
+from tokenflock.engine.explicit.pairs import CHUNKS
+from tokenflock.engine.explicit.products import TILE
+from tokenflock.engine.explicit.team import new_queue
+from tokenflock.engine.explicit.work import (
+    EUCLIDEAN,
+    FORM,
+    NUMBERS,
+    RESCALED,
+    SPHERE,
+    Numbers,
+    P,
+    Terms,
+    U,
+    Work,
+    X,
+    no_pairs,
+)
+from tokenflock.engine.traits import traits
+from tokenflock.geometry import Array
+from tokenflock.model import Model, visible
+
+KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
+ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
+LOG2E = 1.0 / math.log(2.0)
+PRODUCTS_FROM_DIM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
+NEAR_KERNELS = ("near2", "near3", "mutual")
+PRODUCTS = ("products", "mutual_products")
+
+
+def columns_for(n: int) -> int:
+    """Columns of a token array: a multiple of PAD, with at least one to spare for an odd last row."""
+    return (n // PAD + 1) * PAD
+
+
+def kernel_for(model: Model) -> str:
+    """Which pair kernel serves a model."""
+    special = traits(model)
+    if not special.ordinary:
+        return "general"
+    if model.space == "rescaled" and not math.isinf(model.beta):
+        if model.bias is not None:
+            return "leader_biased"
+        return "products" if model.dim >= PRODUCTS_FROM_DIM else f"leader{model.dim if model.dim <= 3 else ''}"
+    if math.isinf(model.beta) or model.bias is not None:
+        return "rare"
+    if model.dim >= PRODUCTS_FROM_DIM and model.frozen is None:
+        return "mutual_products" if model.mask == "full" and special.simple else "products"
+    if model.dim in (2, 3) and special.near:
+        return "mutual" if model.mask == "full" else f"near{model.dim}"
+    return {2: "general2", 3: "general3"}.get(model.dim, "general")
+
+
+def is_plain(model: Model) -> bool:
+    """Whether the short velocity does: the papers' main case, V = c I on the sphere with B = c' I and no extras."""
+    name = kernel_for(model)
+    short = name in (*NEAR_KERNELS, *PRODUCTS) or (name == "general" and model.normaliser == "softmax")
+    return short and traits(model).simple
+
+
+def _numbers(model: Model, n: int, form: Array, mu: float, rho: float) -> Any:
+    record = np.zeros((), dtype=NUMBERS)
+    record["n"], record["d"] = n, model.dim
+    record["space"] = {"sphere": SPHERE, "euclidean": EUCLIDEAN, "rescaled": RESCALED}[model.space]
+    record["by_count"] = model.normaliser != "softmax"
+    record["hard"] = math.isinf(model.beta)
+    record["scaled"] = kernel_for(model) in (*NEAR_KERNELS, "mutual_products")
+    record["by_differences"] = model.space == "rescaled" and kernel_for(model) == "products"
+    record["scalar_form"] = traits(model).scalar_form and model.space != "rescaled"
+    record["scalar_value"] = traits(model).scalar_value
+    record["activation"] = ACTIVATIONS["none" if model.feedforward is None else model.feedforward.activation]
+    # Tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2 for the near kernels, and s_ij = <x_i, x_j> for all others.
+    # At beta = 0 any tiny scale gives equal weights.
+    factor = 0.5 if kernel_for(model) in NEAR_KERNELS else 1.0
+    record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * factor), 1e-10)
+    record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
+    record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
+    record["noise"], record["mu"], record["rho"] = model.noise, mu, rho
+    return record[()]
+
+
+def lay_out(model: Model, n: int, dtype: str, layer_step: float = 0.0) -> Terms:
+    """The Terms of a model for n tokens. layer_step: dt of rescaled layers, whose V is R^-1 V (E13)."""
+    columns, hard, d = columns_for(n), math.isinf(model.beta), model.dim
+    form = model.form * (1.0 if hard else model.beta * LOG2E)
+    total = model.values.sum(axis=0)
+    mu = float(np.linalg.eigvals(total).real.max()) if model.space == "rescaled" else 0.0
+    values, rho = model.values, 1.0
+    if model.space == "rescaled" and layer_step:
+        step = np.eye(d) + layer_step * total
+        values, rho = np.linalg.solve(step, values), float(np.abs(np.linalg.eigvals(step)).max())
+    lo, hi = (np.concatenate([v, np.full(columns - n, v[-1])]) for v in visible(model.mask, n))
+    frozen, weights = (
+        (np.zeros((0, d)), np.zeros(0)) if model.frozen is None else (model.frozen.tokens, model.frozen.weights)
+    )
+    ff = model.feedforward
+    a, b, w = (np.zeros((1, d)), np.zeros(1), np.zeros((d, 1))) if ff is None else (ff.a, ff.b, ff.w)
+
+    # Fresh, writable and row-major, always: any other flag would be another type to numba, and another compilation.
+    def own(array: Numbers, kind: str = dtype) -> Numbers:
+        return np.array(array, dtype=kind, order="C")
+
+    return Terms(
+        numbers=_numbers(model, n, form, mu, rho),
+        heads=own(np.stack([form, values, values - values[:, :1, :1] * np.eye(d)])),
+        flow=own(total - mu * np.eye(d), "float64"),
+        slopes=own(model.slopes * (1.0 if hard else LOG2E), "float64"),
+        rows=own(np.stack([lo, hi, hi - lo + weights.sum()])),
+        frozen=own(np.concatenate([frozen.T, (weights if hard else np.log2(weights))[None]])),
+        inner=own(np.concatenate([a, b[:, None]], axis=1)),
+        outer=own(w),
+    )
+
+
+def scratch(model: Model, terms: Terms, dtype: str, short: bool) -> Work:
+    """Work arrays for the kernel that will run; those that it does not need are left empty. O(n d) numbers.
+
+    short: for the short velocity, which scales the tokens.
+    """
+    d, columns, name = model.dim, terms.rows.shape[1], kernel_for(model)
+    n = int(terms.numbers["n"])
+
+    def make(*shape: int) -> Numbers:
+        return np.zeros(shape, dtype=dtype)
+
+    tokens = make(8, d, columns)
+    scaled = make(3 if name == "mutual" else d, columns) if short or terms.numbers["scaled"] else None
+    own: dict[str, Numbers] = {}
+    if name == "mutual":
+        own = {"partial": make(CHUNKS, 4, columns)}
+    elif name == "products":
+        own = {"by_rows": make(2, n, d), "tile": make(1, TILE * (n + d))}
+    elif name == "mutual_products":
+        own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
+        own |= {"partial": make(STRIPS, n, d), "per_token": make(STRIPS, n)}
+    elif name.startswith("leader"):
+        own = {"per_token": make(d, columns)}
+    pairs = no_pairs(dtype)._replace(
+        numbers=terms.numbers,
+        queue=new_queue(),
+        x=tokens[X] if scaled is None else scaled,
+        u=tokens[U] if scaled is None else scaled,
+        rows=terms.rows,
+        frozen=terms.frozen,
+        p=tokens[P],
+        z=make(1, columns),
+        top=make(1, columns),
+        **own,
+    )
+    hidden = make(len(terms.inner), columns if terms.numbers["activation"] else 0)
+    return Work(pairs, tokens, hidden, form=np.array(terms.heads[FORM]), flow=np.eye(d, dtype=dtype))

@@ -1,0 +1,1 @@
+"""Implicit steps on the sphere: runs over long times."""

@@ -1,0 +1,1 @@
+"""What names a paper: claims, figures, studies and the report, built on the laboratory beside this folder."""

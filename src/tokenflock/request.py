@@ -1,0 +1,298 @@
+"""One request for every verb: what is to be run, checked, with all defaults and with the engine that runs it.
+
+    Request(model, t_end, ...)        everything but the start; all rules about what goes with what are here
+    request.starting(x)               the start too, and the engine for so many tokens: a Job
+    job.run(...)                      to its end, or job.begin(...): step by step
+
+`simulate`, sweeps, the explorer, merge trees, `extend` and the command line make their runs in this way only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenflock import ending
+from tokenflock.engine.choose import NAMES as ENGINES
+from tokenflock.engine.choose import choose, engine_named
+from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
+from tokenflock.engine.machine import machine_bytes
+from tokenflock.engine.traits import no_implicit, traits
+from tokenflock.errors import SpecError, bad, clash, unknown
+from tokenflock.geometry import Array, retract
+from tokenflock.model import Model
+from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
+from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
+
+AUTO, DTYPE, SEED = "auto", "float64", 0
+RTOL, ATOL = 1e-6, 1e-9
+DTYPES = ("float64", "float32")
+OFF_SPHERE = 1e-6  # tokens this far off are put back with a warning; farther is an error
+SILENT = 1e-12  # below this it is rounding
+FRAMES = 101  # kept times when none are given
+LONG = 300.0  # from this t_end on, scheme="auto" looks whether implicit steps are cheaper
+FIXED_STEP = 0.01  # of noisy and hardmax runs when no dt is given
+SHORTEST = 1e-300  # differences of times of a shorter run have no reciprocals
+IMPLICIT = "rosenbrock"
+NOISY = ("euler", "heun")  # schemes that noise can join
+MEMORY_SHARE = 0.8  # of the machine's memory that kept positions may take
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A run that is asked for: the arguments of `flock.simulate` but for the start, checked, with their defaults.
+
+    endless: whether the run goes on until all tokens have met, or nothing moves any more.
+    task: what an engine is given. kept: the times that are kept; of a run without an end, as many as it will keep.
+    """
+
+    model: Model
+    t_end: float
+    times: Any = None
+    scheme: str = AUTO
+    rtol: float = RTOL
+    atol: float = ATOL
+    dt: float | None = None
+    engine: str = AUTO
+    dtype: str = DTYPE
+    seed: int = SEED
+    endless: bool = field(init=False)
+    task: Task = field(init=False)
+    kept: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_model(self.model)
+        object.__setattr__(self, "endless", bool(np.ndim(self.t_end) == 0 and self.t_end == math.inf))
+        for kind, given, known in (
+            ("dtype", self.dtype, DTYPES),
+            ("scheme", self.scheme, NAMES),
+            ("engine", self.engine, ENGINES),
+        ):
+            if given not in known:
+                raise unknown(kind, given, known)
+        rtol, atol = tolerances(self.rtol, self.atol, self.dtype)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
+            raise bad("seed", self.seed, "an integer")
+        t_end = self._checked_end()
+        scheme, dt = self._checked_steps()
+        if scheme is None and self.model.space == "rescaled":
+            _check_invertible(self.model, dt or 0.0)
+        times = None if self.endless else self.times
+        kept = kept_times(times, t_end, dt if scheme is None else None, isinstance(scheme, Rosenbrock))
+        end = float(kept[-1]) or t_end
+        if end < SHORTEST:
+            raise bad("t_end" if times is None else "times", end, f"an end of time >= {SHORTEST:g}", "Raise it.")
+        smooth = self.scheme == AUTO and no_implicit(self.model, self.dtype) is None and traits(self.model).causal
+        task = Task(self.model, end, scheme, dt, rtol, atol, self.dtype, int(self.seed), smooth and end > LONG)
+        object.__setattr__(self, "task", task)
+        object.__setattr__(self, "kept", kept)
+
+    def _checked_end(self) -> float:
+        """t_end, or the last time that there is where the run has to find its own end."""
+        if not self.endless:
+            if self.scheme == IMPLICIT:
+                check_implicit("scheme='rosenbrock'", self.model, self.dtype, "Take scheme='auto' or an explicit one.")
+            return finite_end(self.t_end)
+        if self.times is not None and not callable(self.times):
+            advice = "Leave times out for 101 over the decades it needs, or give a function of t_end that makes them."
+            raise clash("t_end=inf", "times", advice)
+        if self.scheme not in (AUTO, IMPLICIT) or self.dt is not None:
+            other = f"scheme={self.scheme!r}" if self.scheme not in (AUTO, IMPLICIT) else "dt"
+            raise clash("t_end=inf", other, "Only implicit steps come to the end: scheme='auto', or give t_end.")
+        check_implicit("t_end=inf", self.model, self.dtype, "It needs implicit steps: give a finite t_end.")
+        return ending.LAST
+
+    def _checked_steps(self) -> tuple[Scheme | Rosenbrock | None, float | None]:
+        """The table of the scheme, None for layers, and the fixed step if it has one."""
+        name, dt = IMPLICIT if self.endless else self.scheme, self.dt
+        if name == AUTO:
+            name = "heun" if self.model.noise else "euler" if math.isinf(self.model.beta) else "tsit5"
+            dt = FIXED_STEP if dt is None and name != "tsit5" else dt
+        scheme = SCHEMES.get(name)
+        return scheme, fixed_step(self.model, name, dt, adaptive=scheme is not None and scheme.adaptive)
+
+    @property
+    def takes_ensembles(self) -> bool:
+        """Whether the engine asked for is given all runs at once. "auto" never takes such an engine."""
+        return self.engine != AUTO and isinstance(engine_named(self.engine), EnsembleEngine)
+
+    def times_until(self, end: float) -> Array:
+        """The kept times of a run that was found to have this end."""
+        return kept_times(self.times(end) if self.times is not None else None, end, long=True)
+
+    def engine_for(self, n_tokens: int) -> Engine:
+        """The engine that runs so many tokens; one that cannot do it says why."""
+        return choose(self.engine, self.model, self.dtype, n_tokens, self.task)
+
+    def starting(self, start: Any) -> Job:
+        """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
+        x = check_start(self.model, start)
+        return Job(self, x, self.engine_for(x.shape[-2]))
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A request with its start and its engine, ready to run."""
+
+    request: Request
+    start: Array  # (n, dim) or (runs, n, dim)
+    engine: Engine
+
+    def begin(self, wide: bool = False, stop: NDArray[np.uint8] | None = None) -> Stepper:
+        """A single run at its start. wide: spread it over the cores. stop: a flag that ends it at its next step."""
+        return self.engine.begin(self.request.task, self.start, wide=wide, stop=stop)
+
+    def patience(self, seconds: float) -> int:
+        """How many evaluations of a single run fit into about so many seconds."""
+        return patience(self.engine, self.request.model, len(self.start), seconds)
+
+    def run(
+        self, reducers: Mapping[str, Reducer] | None = None, positions: bool = True, progress: Telling = False
+    ) -> Finished:
+        """All runs to their ends. reducers: {name: function of the tokens x (n, dim)}, kept at every time."""
+        request, task, times = self.request, self.request.task, self.request.kept
+        starts = self.start if self.start.ndim == 3 else self.start[None]
+        self._check_memory(len(starts), positions)
+        if request.endless:
+            found = ending.search(self.engine, task, starts, progress)
+            end = ending.end_of(found)
+            if end is None:
+                return found
+            times, progress = request.times_until(end), ending.second_half(progress)
+            task = dataclasses.replace(task, t_end=float(times[-1]))  # nothing after the last time, as in `again`
+        return Runner(self.engine, task, times, reducers or {}, positions, progress).run(starts)
+
+    def _check_memory(self, runs: int, positions: bool) -> None:
+        request = self.request
+        frames = len(ending.DECADES) if request.endless else len(request.kept)
+        columns = request.model.dim + request.model.has_radius
+        needed = runs * frames * self.start.shape[-2] * columns * np.dtype(request.dtype).itemsize
+        if (positions or request.endless) and needed > MEMORY_SHARE * machine_bytes():
+            given = f"{frames} frames of {runs} runs: {needed / 2**30:.1f} GiB"
+            allowed = f"what fits in the {machine_bytes() / 2**30:.1f} GiB of this machine"
+            raise bad("times", given, allowed, "Keep fewer times, or use reduce={...} with positions=False.")
+
+
+def check_model(model: Any) -> None:
+    """Whether this is a model at all."""
+    if not isinstance(model, Model):
+        raise bad("model", model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
+
+
+def check_start(model: Model, start: Any) -> Array:
+    """Tokens (n, dim) or (runs, n, dim), finite, and on the sphere where the model lives there."""
+    try:
+        x = np.array(start if not np.iscomplexobj(start) else "complex numbers", dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise bad("start", type(start).__name__, "an array of numbers (n, dim) or (runs, n, dim)") from error
+    if x.ndim not in (2, 3) or x.shape[-1] != model.dim:
+        allowed = f"(n, {model.dim}) or (runs, n, {model.dim})"
+        raise bad("start.shape", x.shape, allowed, "The last axis must be the model's dim.")
+    if x.size == 0:
+        what = "an empty ensemble" if x.ndim == 3 and len(x) == 0 else "no tokens"
+        raise bad("start.shape", x.shape, "at least one run and one token", f"This is {what}.")
+    if not np.isfinite(x).all():
+        raise bad(
+            "start", "an array with nan or inf", "finite numbers", "Look for a division by zero where it is made."
+        )
+    if model.space != "sphere":
+        return x
+    off = float(np.abs(np.linalg.norm(x, axis=-1) - 1).max())
+    if off > OFF_SPHERE:
+        advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
+        raise bad("start", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {OFF_SPHERE:g}", advice)
+    if off > SILENT:
+        warnings.warn(
+            f"start is up to {off:.1e} off the sphere: its tokens were divided by their length.", stacklevel=4
+        )
+    return retract(x) if off > SILENT else x  # dividing again would change the last bit: `again` must not
+
+
+def check_implicit(what: str, model: Model, dtype: str, advice: str) -> None:
+    """Whether a model has implicit steps, which `what` cannot do without."""
+    if why := no_implicit(model, dtype):
+        raise SpecError(f"{what} cannot be used with {why}. {advice}")
+
+
+def finite_end(t_end: Any) -> float:
+    """The end of a run that has one."""
+    return positive("t_end", t_end, "Or inf: until all tokens have met.")
+
+
+def positive(name: str, value: Any, advice: str = "") -> float:
+    """A finite number > 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise bad(name, value, "a positive number") from error
+    if not (math.isfinite(number) and number > 0):
+        raise bad(name, value, "a finite number > 0", advice)
+    return number
+
+
+def tolerances(rtol: Any, atol: Any, dtype: str) -> tuple[float, float]:
+    """rtol and atol, positive, and rtol above the rounding of the dtype."""
+    relative, absolute = positive("rtol", rtol), positive("atol", atol)
+    least = 8 * np.finfo(dtype).eps
+    if relative < least:
+        raise bad("rtol", relative, f">= {least:.1e} in {dtype}", "Rounding is as large: raise rtol.")
+    return relative, absolute
+
+
+def fixed_step(model: Model, scheme: str, dt: Any, adaptive: bool) -> float | None:
+    """The step of a scheme that has a fixed one, None for one that is adaptive."""
+    if adaptive and dt is not None:
+        raise clash(f"scheme={scheme!r}", "dt", "An adaptive scheme chooses its steps: leave dt out, or take 'rk4'.")
+    if not adaptive and dt is None:
+        raise bad("dt", None, f"a step size > 0 for scheme={scheme!r}", "Give dt, for example dt=0.1.")
+    if model.noise and scheme not in NOISY:
+        raise clash("noise", f"scheme={scheme!r}", "Noise needs scheme='euler' or 'heun' with dt.")
+    return None if dt is None else positive("dt", dt)
+
+
+def _check_invertible(model: Model, dt: float) -> None:
+    """(E13) divides by R = I + dt V."""
+    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
+    if np.linalg.cond(step) > 1e12:
+        raise bad("dt", dt, "a step for which I + dt V is invertible", "Change dt a little, or use space='euclidean'.")
+
+
+def increasing_times(times: Any) -> Array:
+    """One axis of finite, strictly increasing times."""
+    try:
+        wanted = np.array(times, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise bad("times", times, "one axis of finite times") from error
+    if wanted.ndim != 1 or wanted.size == 0 or not np.isfinite(wanted).all():
+        raise bad("times", f"an array of shape {wanted.shape}", "one axis of finite times")
+    if (np.diff(wanted) <= 0).any():
+        k = int(np.argmax(np.diff(wanted) <= 0))
+        given = f"{wanted[k]:g} then {wanted[k + 1]:g} at position {k}"
+        raise bad("times", given, "strictly increasing times", "Sort them and drop repeats: numpy.unique(times).")
+    return wanted
+
+
+def kept_times(times: Any, t_end: float, layer: float | None = None, long: bool = False) -> Array:
+    """The times to keep. layer: the time between layers, where there is none between them. long: over many decades."""
+    if times is None:
+        if long and t_end > 1:  # what happens is spread over the decades
+            return np.concatenate([[0.0], np.geomspace(min(1e-2, t_end / 10), t_end, FRAMES - 1)])
+        if layer is None:
+            return np.linspace(0.0, t_end, FRAMES)
+        return layer * np.arange(math.floor(t_end / layer * (1 + 1e-12)) + 1)
+    wanted = increasing_times(times)
+    if wanted[0] < 0 or wanted[-1] > t_end:
+        raise bad("times", f"{wanted[0]:g} .. {wanted[-1]:g}", f"times in [0, {t_end:g}]", "Raise t_end, or drop them.")
+    if layer is None:
+        return wanted
+    index = np.round(wanted / layer)
+    if np.abs(wanted - index * layer).max() > 1e-9 * t_end:
+        raise bad("times", times, f"multiples of dt = {layer:g} for scheme='layers'", "Layers have no time between.")
+    return index * layer
