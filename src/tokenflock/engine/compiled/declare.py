@@ -133,7 +133,8 @@ def is_kept(kernel: Any) -> bool:
 
 def _compiled(function: Callable[..., Any], how: dict[str, Any]) -> Any:
     usual = config.CACHE_DIR
-    home = folder(Path(function.__code__.co_filename).parent)
+    beside = Path(function.__code__.co_filename).parent
+    home = folder() if beside.is_relative_to(PACKAGE / "engine") else folder(beside)  # one digest for all rooms
     config.CACHE_DIR = str(home)  # numba looks at it now; the functions of others go where they would
     try:
         made = njit(**how, cache=True)(function)
