@@ -109,6 +109,8 @@ def test_nothing_compiles_twice(cpu):
     x = flock.uniform(12, 2, seed=0)
     followed(cpu, task(flock.Model(dim=2)), x)
     followed(cpu, task(flock.Model(dim=2, value=np.diag([1.0, 2.0]))), x)
+    for options in ({"mask": "full"}, {"frozen": flock.Frozen(x[:2])}):  # they have pair kernels of their own
+        followed(cpu, task(flock.Model(dim=2, **options)), x)
     cpu.velocity(flock.Model(dim=2), x)
     before = _compiled()
     assert before[1] > 0
