@@ -10,6 +10,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import entries
 from generated import ASKED, fill
 
+from tokenflock.door import MARK
+
 ENTRIES = entries.shown()
 
 project = "tokenflock"
@@ -71,6 +73,8 @@ def _kept(lines):
 
 def _plain(app, what, name, obj, options, lines):
     """Docstrings are plain text with formulas, not reStructuredText: a first sentence, then its blocks."""
+    if MARK in lines:  # the reference, which `help` shows in the same way, stands below the docstring
+        del lines[lines.index(MARK) :]
     if not lines:
         return
     head, rest = _shown(lines[0]), "\n".join(lines[1:]).strip("\n")

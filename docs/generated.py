@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import measured
+import statements
 
 ROOT = Path(__file__).parents[1]
 OUT = Path(os.environ.get("TOKENFLOCK_OUT", ROOT / "out"))
@@ -83,24 +84,14 @@ def many(trials):
     return f"{trials:,} trial{'s' * (trials != 1)}"
 
 
-#: how a number stands to what it is held against
-AGAINST = {"<": "at most", ">": "at least", "=": "predicted"}
-
-
 def tightest(found):
     """What was measured where it was closest, and what it is held against; nothing where all of it is proved."""
     tight = found.get("tightest") or {}
-    value, bound = tight.get("measured"), tight.get("bound")
-    if found["verdict"].startswith("proved") or not isinstance(value, int | float):
+    if found["verdict"].startswith("proved") or not tight.get("shown"):
         return ""
-    said = f"{value:.3g}"
-    if bound is not None and value != bound:  # enough digits to tell it from what it is held against
-        said = next((s for d in range(3, 8) if (s := f"{value:.{d}g}") != f"{bound:.{d}g}"), said)
-    words = f"; measured {said}"
-    if tight.get("low") is not None:
-        words += text(f" [{tight['low']:.3g}, {tight['high']:.3g}]")
-    if bound is not None:
-        words += f" ({AGAINST[tight['relation']]} {bound:.3g})"
+    words = f"; measured {tight['shown'].replace('[', chr(92) + '[').replace(']', chr(92) + ']')}"
+    if tight.get("against"):
+        words += f" ({text(tight['against'])})"
     return f"{words} in the tightest case" + (f": {text(tight['case'])}" if tight.get("case") else "")
 
 
@@ -114,7 +105,8 @@ def verdict(name):
     trials = f" in {many(found['trials'])}" if found.get("trials") else ""
     undecided = f", {found['undecided']} of them undecided" if found.get("undecided") else ""
     took = f"{max(found['wall_s'], 1):.0f} s"
-    return [f"**{text(word)}**{proved}{trials}{undecided}{tightest(found)} ({took}).", ""]
+    remark = f" {text(found['remark'])}" if found.get("remark") else ""
+    return [f"**{text(word)}**{proved}{trials}{undecided}{tightest(found)} ({took}).{remark}", ""]
 
 
 def overview(names):
@@ -131,6 +123,38 @@ def overview(names):
         undecided = str(found.get("undecided", ""))
         rows.append([f"[{text(name)}](#{anchor})", shown, claims.find(name).kind, trials, undecided])
     return [*measured.table(["claim", "verdict", "kind", "trials", "undecided"], rows), ""]
+
+
+def seen(findings, rules):
+    """The case of these rules that sees least, in words; nothing if there is none."""
+    found = [f for f in findings if f["rule"] in rules and f["detects"]]
+    if not found:
+        return ""
+    least = max(found, key=lambda f: f["detects"] / (abs(f["bound"]) if f["rule"] == "mean" and f["bound"] else 1))
+    what = f" of {least['bound']:.3g}" if least["rule"] != "always" else ""
+    return f"{least['detects']:.2g}{what} ({text(least['case'])})"
+
+
+def power():
+    """For every claim the smallest violation that its quick size refutes with 95 %: declared, and as it was made."""
+    from tokenflock.papers import claims
+
+    rows = []
+    for name in claims.NAMES:
+        claim, found = claims.find(name), made("claims", name).get("findings", [])
+        least = claim.detects(quick=True)
+        declared = f"{least:.3g} standard errors" if claim.kind == "estimate" else f"{least:.2g}"
+        rows.append(
+            [
+                text(name),
+                str(claim.parameters(True)["trials"]),
+                declared,
+                seen(found, ("always",)),
+                seen(found, ("mean", "share")),
+            ]
+        )
+    heads = ["claim", "quick trials a case", "declared", "made: share of failures", "made: shift of a mean or share"]
+    return [*measured.table(heads, rows), ""]
 
 
 def sized(values):
@@ -161,6 +185,39 @@ def claims():
             lines += [f"- **Sizes.** {sized(claim.sizes)}{quick}", ""]
             lines += picture(drawn("claims", name), f"What was measured for {name}")
             lines += ["```bash", f"tokenflock check {name}", "```", ""]
+    return lines
+
+
+def checks(name):
+    """What checks a statement, with a way to it, and the verdict of the build if it is a claim."""
+    kind, _, rest = name.partition(" ")
+    if kind == "study":
+        return f"[study {text(rest)}](studies.md#{rest})"
+    if kind == "figure":
+        return f"[figure {text(rest)}](figures.md#{re.sub(r'[^a-z0-9-]', '', rest)})"
+    found = made("claims", name).get("verdict", "").partition(" ")[0]
+    return f"[{text(name)}](claims.md#{re.sub(r'[^a-z0-9-]', '', name)})" + (f": {text(found)}" if found else "")
+
+
+def rows():
+    """The statements of every paper, and the claims that belong to none of them."""
+    from tokenflock.papers import citations, claims
+
+    lines, known = [], {}
+    for paper, table in statements.PAPERS.items():
+        found = citations.REFERENCES[paper].fields
+        title = text(found["title"].translate({ord(c): None for c in "{}"}))
+        lines += [f"## Paper {paper}", "", f"{title}, [arXiv:{found['eprint']}]({found['url']}).", ""]
+        body = []
+        for row in table:
+            known |= dict.fromkeys(row.names)
+            words = ", ".join(filter(None, (row.where, row.what)))
+            state = row.state if row.names else "**none**"
+            body.append([text(words), state, "; ".join(map(checks, row.names)), spoken(row.missing)])
+        lines += [*measured.table(["statement", "state", "by", "missing"], body), ""]
+    ours = [name for name in claims.NAMES if name not in known]
+    if ours:
+        lines += ["## Claims of our own", "", ", ".join(map(checks, ours)) + ".", ""]
     return lines
 
 
@@ -271,7 +328,9 @@ def where(tag):
 
 PAGES = {
     "claims": claims,
+    "power": power,
     "figures": figures,
+    "rows": rows,
     "film": film,
     "merges": merges,
     "benchmarks": benchmarks,

@@ -182,9 +182,38 @@ def _noisy():
     yield "noise-euclidean", {"dim": 2, "space": "euclidean", "noise": 0.3, "value": -np.eye(2)}
 
 
-def every_model_option():
-    """All of them, as a list of Named."""
-    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy())
+def _weighted(n):
+    """Masses (E2), (E3) of n tokens, (n,), or (n, n) where some rows do not count some tokens."""
+    i, j = np.arange(n)[:, None], np.arange(n)
+    one = {"masses": 0.5 + 7 * j % 5}
+    rows = {"masses": (3 * i + 5 * j) % 4 + 0.75 * (i == j)}
+    yield "masses-causal-d2", {"dim": 2, "beta": 9.0, **one}
+    yield "masses-full-d3", {"dim": 3, "beta": 9.0, "mask": "full", **one}
+    yield "masses-window-d5", {"dim": 5, "beta": 4.0, "mask": Window(4, causal=False), **one}
+    yield "masses-full-d20", {"dim": 20, "beta": 4.0, "mask": "full", **one}
+    yield "masses-heads-d3", {"dim": 3, **_heads(3, 2), **one}
+    yield "masses-count-d2", {"dim": 2, "normaliser": "count", **one}
+    yield "masses-scaled-count-d3", {"dim": 3, "beta": 16.0, "normaliser": "scaled-count", "mask": Window(4), **one}
+    yield "masses-infinite-full-d3", {"dim": 3, "beta": np.inf, "mask": "full", "query": ginibre(3, 8), **one}
+    yield "masses-alibi-d5", {"dim": 5, "bias": Alibi(0.3), **one}
+    yield "masses-frozen-d3", {"dim": 3, "frozen": _frozen(3), "mask": "full", **one}
+    yield "masses-pre-d3", {"dim": 3, "layer_norm": "pre", **one}
+    yield "masses-euclidean-d2", {"dim": 2, "space": "euclidean", "mask": "full", "beta": 0.5, **one}
+    yield "masses-rescaled-d2", {"dim": 2, "space": "rescaled", "mask": "full", **one}
+    yield "masses-rescaled-d5", {"dim": 5, "space": "rescaled", "query": 0.3 * ginibre(5, 1), "bias": Alibi(0.1), **one}
+    yield "masses-rescaled-count", {"dim": 2, "space": "rescaled", "normaliser": "count", "beta": 0.2, **one}
+    yield "masses-noise-d2", {"dim": 2, "beta": 4.0, "noise": 0.3, **one}
+    yield "masses-rows-d2", {"dim": 2, "beta": 9.0, "mask": "full", **rows}
+    yield "masses-rows-causal-d3", {"dim": 3, "beta": 9.0, **rows}
+    yield "masses-rows-d20", {"dim": 20, "beta": 4.0, "mask": Window(5, causal=False), **rows}
+    yield "masses-rows-frozen-d2", {"dim": 2, "normaliser": "count", "frozen": _frozen(2), **rows}
+    yield "masses-rows-infinite-d3", {"dim": 3, "beta": np.inf, "query": ginibre(3, 8), "frozen": _frozen(3), **rows}
+    yield "masses-rows-rescaled-d3", {"dim": 3, "space": "rescaled", "mask": "full", "beta": 0.5, **rows}
+
+
+def every_model_option(n_tokens=None):
+    """All of them, as a list of Named; those with masses too, if the number of tokens is given."""
+    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _weighted(n_tokens) if n_tokens else ())
     return [Named(name, Model(**options)) for family in families for name, options in family]
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import tokenflock as flock
 from models import every_model_option, tokens_for
-from tokenflock import cli, weights
+from tokenflock import cli, diagnosis, weights
 from tokenflock.analysis import clusters
 from tokenflock.diagnosis import Diagnosis, Symptom
 from tokenflock.diagnosis.clustering import next_merge
@@ -17,6 +17,12 @@ from tokenflock.diagnosis.evidence import Evidence
 COUNT = {"dim": 2, "beta": 1.0, "normaliser": "count", "mask": "full"}
 CAP = flock.cap(8, 2, angle=0.3, seed=1)
 TURN = np.array([[1.0, 2.0, 0.0], [-2.0, 1.0, 0.0], [0.0, 0.0, 0.2]])
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A busy machine that still compiles must not change what is found."""
+    monkeypatch.setattr(diagnosis, "BUDGET_S", np.inf)
 
 
 def made(start=None, t_end=60.0, run=None, **model):
@@ -98,6 +104,70 @@ def test_the_sick_run_shows_it_and_its_twin_does_not(name):
         assert found.number is None or isinstance(found.number, float)
 
 
+SPIRAL = np.array([[1.0, 2.0], [-2.0, 1.0]])
+
+
+def rescaled(n_tokens=16, t_end=10.0, space="rescaled", start=None, **model):
+    """A run of paper B."""
+    chosen = {"dim": 2, "space": space, "mask": "full"} | model
+    tokens = flock.cube(n_tokens, chosen["dim"], 2.0, seed=0) if start is None else start
+    return made(tokens, t_end, **chosen)
+
+
+IN_SPACE = {
+    "complex V": ("rotating", lambda: rescaled(value=SPIRAL), lambda: rescaled(value=(SPIRAL + SPIRAL.T) / 2)),
+    "complex V in R^d": (
+        "rotating",
+        lambda: rescaled(value=SPIRAL, t_end=4.0, space="euclidean"),
+        lambda: rescaled(t_end=4.0, space="euclidean"),
+    ),
+    "complex V, indefinite Q'K": (
+        "no-clustering",
+        lambda: rescaled(value=SPIRAL, key=np.diag([1.0, -0.5])),
+        lambda: rescaled(value=(SPIRAL + SPIRAL.T) / 2, key=np.diag([1.0, -0.5])),
+    ),
+    "clusters that do not form": ("no-clustering", lambda: rescaled(12, dim=40), rescaled),
+    "not yet": ("unfinished", lambda: rescaled(t_end=0.2), rescaled),
+    "gathered": ("finished", rescaled, lambda: rescaled(12, dim=40)),
+    "gathered in R^d": ("finished", lambda: rescaled(t_end=8.0, space="euclidean"), lambda: rescaled(t_end=0.2)),
+    "identical": ("identical", lambda: rescaled(start=np.ones((10, 2))), rescaled),
+    "identical on the sphere": ("identical", lambda: made(np.tile(np.eye(3)[:1], (4, 1)), 2.0), made),
+    "not covered": ("not-covered", lambda: rescaled(value=np.diag([1.0, -1.5])), rescaled),
+    "no growth": ("not-measured", lambda: rescaled(value=-np.eye(2), space="euclidean"), made),
+}
+
+
+@pytest.mark.parametrize("kind", IN_SPACE)
+def test_symptoms_in_space_and_their_twins(kind):
+    name, sick, healthy = IN_SPACE[kind]
+    seen = flock.diagnose(sick(), again=False)
+    assert name in seen.names, str(seen)
+    assert name not in flock.diagnose(healthy(), again=False).names
+    json.dumps(seen.plain(), allow_nan=False)
+
+
+def test_the_numbers_of_runs_in_space():
+    assert number(rescaled(value=SPIRAL, start=3 * np.ones((1, 2))), "rotating") == pytest.approx(2.0, abs=1e-6)
+    alone = rescaled(value=SPIRAL, start=3 * np.ones((1, 2)), t_end=4.0, space="euclidean")
+    assert number(alone, "rotating") == pytest.approx(2.0, abs=1e-6)
+    assert number(rescaled(value=np.diag([1.0, -0.5])), "finished") == 2.0  # Theorem 4.2: two hyperplanes
+    square = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1], [0.3, 0.1]]) * 3
+    assert number(rescaled(start=square, t_end=14.0), "no-clustering") == 4.0  # Theorem 3.1: the corners
+    assert number(rescaled(start=np.repeat(np.eye(2), 3, axis=0), t_end=1.0), "identical") == pytest.approx(1 / 3)
+    same = "They see the same, so they stay together for ever"
+    assert same in str(flock.diagnose(rescaled(start=np.ones((3, 2))), again=False))
+    assert same not in str(flock.diagnose(rescaled(start=np.ones((3, 2)), mask="causal"), again=False))
+
+
+def test_what_grows_is_seen_whatever_else_there_is():
+    """In R^d and rescaled, an oblique V with a falling direction: the same places."""
+    value = np.array([[1.0, 0.7], [0.0, -0.4]])
+    found = [flock.diagnose(rescaled(value=value, space=space, t_end=9.0)) for space in ("rescaled", "euclidean")]
+    places = [f.number for one in found for f in one.findings if f.name == "finished"]
+    assert len(places) == 2
+    assert places[0] == places[1]
+
+
 def test_a_healthy_run_has_nothing_but_its_end():
     found = flock.diagnose(made())
     assert found.names == ["finished", "atlas"]
@@ -163,7 +233,7 @@ def test_the_predicted_merge_comes_when_predicted(model, n_tokens, t_end, within
     onward = flock.simulate(
         chosen, flock.geometry.retract(evidence.last), 10 * predicted, times=predicted * np.geomspace(0.02, 10, 800)
     )
-    count = clusters.count(onward, evidence.radius_of_clusters)
+    count = clusters.count(onward, evidence.radius_of_clusters).values
     seen = float(onward["time"][np.argmax(count < evidence.n_clusters)])
     assert abs(np.log(predicted / seen)) < np.log1p(within)
 
@@ -243,15 +313,65 @@ def test_what_is_missing_is_said():
     no_positions = made(run={"positions": False, "reduce": {"mean": lambda x: x.mean()}})
     assert "The run kept no positions" in str(flock.diagnose(no_positions))
     assert "There is no frame after the start" in str(flock.diagnose(made(run={"times": [0.0]})))
-    assert "they are about the sphere, and this run has space='rescaled'" in str(
+    assert "it is about the sphere, and this run has space='rescaled'" in str(
         flock.diagnose(made(space="rescaled", t_end=1.0))
     )
     nothing = made().isel(time=slice(0, 0))
     assert "There is no frame after the start" in str(flock.diagnose(nothing))
-    with pytest.raises(flock.errors.SpecError, match="run = 'list' cannot be used"):
+    with pytest.raises(flock.errors.SpecError, match=r"run = \[1.0\] cannot be used. Allowed: a trajectory"):
         flock.diagnose([1.0])
     with pytest.raises(flock.errors.SpecError, match="not a trajectory of tokenflock"):
         flock.diagnose(made().drop_attrs())
+
+
+def test_what_there_is_no_time_for_is_named(monkeypatch):
+    run = made(flock.uniform(8, 3, seed=0, runs=2), 2.0)
+    monkeypatch.setattr(diagnosis, "BUDGET_S", 0.0)
+    found = flock.diagnose(run)
+    assert found.names == ["not-measured"]
+    for words in ("the runs of the ensemble", *diagnosis.KINDS):
+        assert words in found.findings[0].text
+    assert "because a diagnosis takes at most about 0 s." in found.findings[0].text
+    assert "accuracy" not in str(flock.diagnose(run, again=False)), "nobody asked for it"
+    monkeypatch.setattr(diagnosis, "BUDGET_S", np.inf)
+    assert "Left out" not in str(flock.diagnose(run))
+
+
+def test_only_what_comes_too_late_is_left_out(monkeypatch):
+    """The repetition is what can take all the time: it comes last, and all else is told."""
+
+    def slow(evidence):
+        monkeypatch.setattr(Evidence, "late", True)
+        return []
+
+    names = flock.diagnose(made(), again=False).names
+    monkeypatch.setitem(diagnosis.KINDS, "the atlas", slow)
+    found = flock.diagnose(made())
+    assert found.names == [name for name in names if name != "atlas"] + ["not-measured"]
+    assert found.findings[-1].text.startswith("Left out: accuracy and sensitivity, because")
+
+
+LONG_RUN = flock.geometry.circle(np.array([0.0, 0.41, 1.3, 2.2, 3.6]))
+
+
+def test_a_long_run_is_repeated_by_implicit_steps(monkeypatch):
+    """Explicit steps to 1e30 would not come to an end."""
+    run = made(LONG_RUN, 1e30, {"scheme": "rosenbrock"}, dim=2, beta=100.0, mask="full")
+    evidence = Evidence(run, None)
+    assert evidence.finer["scheme"] == "rosenbrock"
+    assert evidence.finer["rtol"] < run.attrs["rtol"]
+    assert evidence.again.gap < 1e-4
+    short = Evidence(made(LONG_RUN, 30.0, dim=2, beta=100.0, mask="full"), None)
+    assert "scheme" not in short.finer
+    causal = Evidence(made(LONG_RUN, 1e30, dim=2, beta=100.0), None)
+    assert causal.finer["scheme"] == "auto"
+
+
+def test_a_repetition_that_takes_too_long_is_stopped():
+    run = made(flock.uniform(40, 2, seed=0), 1e30, {"scheme": "rosenbrock"}, dim=2, beta=64.0, mask="full")
+    assert Evidence(run, None, seconds=0.0).again == (
+        "repeating the run was not done in the 0 s that a diagnosis may take"
+    )
 
 
 def test_the_command_says_the_same(tmp_path):
@@ -265,7 +385,8 @@ def test_the_command_says_the_same(tmp_path):
     assert told.exit_code == 0
     assert told.stdout == f"{flock.diagnose(run)}\n"
     assert json.loads(diagnose(tmp_path / "run.nc", "--run", "1", "--json").stdout)["run"] == 1
-    assert "which = 'x' cannot be used" in diagnose(tmp_path / "run.nc", "--run", "x").stderr
+    refused = diagnose(tmp_path / "run.nc", "--run", "x").stderr
+    assert "--run = 'x' cannot be used. Allowed: a whole number >= 0" in refused
     missing = diagnose(tmp_path / "no.nc")
     assert missing.exit_code == 2
     assert "no.nc' does not exist." in missing.stderr

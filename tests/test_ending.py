@@ -52,7 +52,7 @@ def test_an_ensemble_ends_with_its_slowest_run():
 def test_where_tokens_never_meet_the_end_is_where_nothing_moves():
     model = Model(dim=3, beta=4.0, value=np.diag([1.0, 0.5, 0.2]))
     run = simulate(model, flock.uniform(16, 3, seed=2), np.inf)
-    assert run.attrs["outcome"] == Outcome.DONE.value
+    assert run.attrs["outcome"] == f"{Outcome.DONE.value} Nothing moves any more, but not all tokens have met."
     last = run["x"].values[-1]
     assert np.abs(np.abs(last[:, 0]) - 1).max() < 1e-6
     assert len(set(np.sign(last[:, 0]))) == 2, "or this would be a collapse"

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 
 import tokenflock as flock
 from models import every_model_option, tokens_for
+from tokenflock.errors import install_command
 from tokenflock.geometry import retract
 from tokenflock.model import velocity
 from tokenflock.options import FeedForward
@@ -24,7 +25,8 @@ from tokenflock.adjoint import Recall  # noqa: E402
 from tokenflock.flow import Flow, Schedule, gradient  # noqa: E402
 
 WEIGHTS = ("beta", "query", "key", "value")
-SMOOTH = {str(named): named.model for named in every_model_option() if np.isfinite(named.model.beta)}
+N = 5
+SMOOTH = {str(named): named.model for named in every_model_option(N) if np.isfinite(named.model.beta)}
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +91,7 @@ def last(model, x, t, **options):
 @pytest.mark.parametrize("model", SMOOTH.values(), ids=SMOOTH.keys())
 def test_every_option_against_differences_of_the_reference(model):
     """All weights and the start at once, along a random direction: a mistake in any of them shows."""
-    x = tokens_for(model, 5)
+    x = tokens_for(model, N)
     loss, along = looked_at(x), directions(model, x)
     steps = {"scheme": "heun" if model.noise else "rk4", "dt": 0.25}
     f = lambda e: loss(last(*moved(model, x, along, e), 0.5, engine="reference", **steps))  # noqa: E731
@@ -133,7 +135,7 @@ def test_each_weight_by_itself(name):
 )
 def test_layers_against_differences_of_the_reference(name):
     model = SMOOTH[name]
-    x = tokens_for(model, 5)
+    x = tokens_for(model, N)
     loss, along = looked_at(x), directions(model, x)
     f = lambda e: loss(last(*moved(model, x, along, e), 0.8, engine="reference", scheme="layers", dt=0.2))  # noqa: E731
     value, slopes = gradient(model, x, 0.8, loss, scheme="layers", dt=0.2)
@@ -145,13 +147,14 @@ def test_layers_against_differences_of_the_reference(name):
 ADJOINT = (
     *("causal-d3", "window-both-d3", "count-full-d3", "general-d3-full", "heads-d2", "feedforward-tanh", "mix-d3"),
     *("peri-d3", "ngpt-decay-d2", "euclidean-general-d5", "rescaled-mixed", "rescaled-count"),
+    *("masses-full-d3", "masses-rows-causal-d3"),
 )
 
 
 @pytest.mark.parametrize("name", ADJOINT)
 def test_the_adjoint_against_differences_of_a_tight_run(name):
     model = SMOOTH[name]
-    x = tokens_for(model, 4)
+    x = tokens_for(model, N)
     loss, along = looked_at(x), directions(model, x)
     tight = {"rtol": 1e-12, "atol": 1e-14, "scheme": "tsit5", "engine": "cpu"}
     f = lambda e: loss(last(*moved(model, x, along, e), 0.4, **tight))  # noqa: E731
@@ -446,7 +449,7 @@ BAD_FLOWS = {
     "adjoint of layers": ({}, {"gradient": "adjoint", "scheme": "layers", "dt": 0.1}, "gradient='checkpoint'"),
     "noise": ({"noise": 0.1}, {}, "noise and scheme='tsit5' cannot be combined.*'heun' with dt"),
     "trainable": ({}, {"trainable": ("values",)}, "unknown trainable weight 'values'.*Did you mean 'value'"),
-    "one string": ({}, {"trainable": "value"}, r"Write trainable=\('value',\)"),
+    "one string": ({}, {"trainable": "value"}, r"For example trainable=\('value',\)"),
     "no feed-forward": ({}, {"trainable": ("feedforward",)}, "This model has no feed-forward part"),
     "dtype": ({}, {"dtype": torch.int64}, "unknown dtype"),
     "varying": ({}, {"varying": {"valu": Schedule([0.0], np.eye(2)[None])}}, "unknown varying weight 'valu'.*'value'"),
@@ -526,4 +529,4 @@ def test_tokens_that_escape_are_reported():
 def test_without_torch_there_is_a_sentence():
     code = "import sys; sys.modules['torch'] = None; import tokenflock.flow"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "flock.Flow and flock.gradient needs torch. Install it with: pip install 'tokenflock[gpu]'" in done.stderr
+    assert f"flock.Flow and flock.gradient needs torch. Install it with: {install_command('gpu')}" in done.stderr

@@ -7,8 +7,10 @@ from scipy.integrate import simpson
 import tokenflock as flock
 from tokenflock import Model, dendrogram, ending, simulate
 from tokenflock.analysis import clusters, metastability
+from tokenflock.engine.contract import Outcome
 from tokenflock.errors import EngineError, SpecError
 from tokenflock.geometry import distance
+from tokenflock.request import Request
 
 N, BETA, RADIUS = 60, 40.0, 0.05
 MODEL, START = Model(dim=2, beta=BETA), flock.uniform(60, 2, seed=0)
@@ -35,7 +37,7 @@ def test_the_final_cluster_is_the_first_token(tree, run):
 
 
 def test_the_tree_is_that_of_the_tracked_clusters(tree, run):
-    assert tree["count"].values.tolist() == clusters.count(run, RADIUS).tolist()
+    assert tree["count"].values.tolist() == clusters.count(run, RADIUS).values.tolist()
     slow = metastability.tree(run, radius=RADIUS)
     names = ["merged", "into", "size_merged", "size_into"]
     rows = [sorted(zip(*(one[name].values.tolist() for name in names), strict=True)) for one in (tree, slow)]
@@ -105,6 +107,43 @@ def test_full_attention_has_a_merge_tree_too():
     tree = flock.merge_tree(Model(dim=2, beta=9.0, mask="full"), flock.uniform(12, 2, seed=0))
     assert tree["root"].values.tolist() == [0]
     assert (np.diff(tree["energy"].values) > -1e-6).all(), "full attention climbs it"
+
+
+@pytest.mark.parametrize(("n_tokens", "beta", "seed"), [(20, 16.0, 1), (20, 64.0, 0), (50, 40.0, 2), (50, 64.0, 1)])
+def test_full_attention_comes_to_one_cluster_when_its_bodies_do(n_tokens, beta, seed):
+    model, x = Model(dim=2, beta=beta, mask="full"), flock.uniform(n_tokens, 2, seed=seed)
+    tree = flock.merge_tree(model, x, energy=False)
+    at = tree["merge_time"].values
+    assert tree["left"].values[-1] == 1
+    assert tree["count"].values[-1] == 1
+    assert (np.diff(at) >= 0).all()
+    assert at[-1] > 100 * at[0], "or there was nothing to wait for"
+    bodies = Request(model, ending.LAST, scheme="rosenbrock", engine="cpu").starting(x).begin()
+    while bodies.outcome is None:
+        bodies.advance(np.array([ending.LAST]), np.empty((1, n_tokens, 2)), 10_000)
+    assert bodies.outcome is Outcome.COLLAPSED
+    mergers = bodies.bodies.mergers
+    assert len(mergers) == n_tokens - 1
+    assert abs(at[-1] / mergers[-1].t - 1) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("beta", "angle", "masses"), [(9.0, 2.0, (1.0, 3.0)), (30.0, 2.5, (5.0, 1.0)), (64.0, 1.2, (20.0, 31.0))]
+)
+def test_two_bodies_of_full_attention_merge_when_the_integral_says(beta, angle, masses):
+    """(E2), (E6): the first sees the second by m2 w / (m1 + m2 w), w = e^(-beta (1 - cos)), and both move."""
+    s = np.linspace(np.log(np.tan(RADIUS / 2)), np.log(np.tan(angle / 2)), 100_001)  # ds = d angle / sin angle
+    w = np.exp(-2 * beta * np.sin(np.arctan(np.exp(s))) ** 2)
+    (m1, m2), pair = masses, flock.geometry.circle(np.array([0.0, angle]))
+
+    def until(m1, m2):
+        return simpson(1 / (m2 * w / (m1 + m2 * w) + m1 * w / (m2 + m1 * w)), x=s)
+
+    model = Model(dim=2, beta=beta, mask="full", masses=masses)
+    found = flock.merge_tree(model, pair, radius=RADIUS, precision=1e-4)["merge_time"].values
+    assert len(found) == 1
+    assert abs(found[0] / until(m1, m2) - 1) < 1e-3
+    assert abs(until(1.0, 1.0) / until(m1, m2) - 1) > 1e-2, "the masses matter"
 
 
 def test_an_ensemble_is_its_runs_with_the_last_merges_in_one_column():

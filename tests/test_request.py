@@ -13,6 +13,8 @@ from tokenflock import request
 from tokenflock.cli import app
 from tokenflock.cli.simulate import FLAGS, _by_flag
 from tokenflock.errors import SpecError, TokenflockError
+from tokenflock.explorer import messages as explorer
+from tokenflock.explorer.messages import Limits, check_run
 from tokenflock.explorer.session import Session
 from tokenflock.request import Request
 from tokenflock.sweeps.plan import Plan
@@ -131,6 +133,34 @@ def test_the_defaults_have_one_home():
         assert all(taken[name].default == asked[name] for name in taken.keys() & asked.keys())
 
 
+@pytest.mark.parametrize(
+    ("t_end", "how", "equal"),
+    [
+        (9999.0, {}, "steps"),
+        (1e4, {}, "ratios"),
+        (1e30, {}, "ratios"),
+        (1e4, {"scheme": "tsit5"}, "ratios"),
+        (1e4, {"scheme": "rk4", "dt": 0.5}, "ratios"),
+        (2.0, IMPLICIT, "ratios"),
+        (0.5, IMPLICIT, "steps"),
+        (1e4, {"scheme": "layers", "dt": 100.0}, "steps"),
+    ],
+)
+def test_default_times_have_equal_ratios_from_1e4_on(t_end, how, equal):
+    model = flock.Model(dim=2)
+    kept = Request(model, t_end, **how).kept
+    assert (len(kept), kept[0], kept[-1]) == (request.FRAMES, 0.0, pytest.approx(t_end))
+    found = np.diff(kept) if equal == "steps" else np.diff(np.log(kept[1:]))
+    assert np.allclose(found, found[0])
+    assert equal == "steps" or kept[1] == pytest.approx(min(1e-2, t_end / 10))
+    if how.get("scheme") == "layers":
+        return
+    shown = check_run({"model": {"dim": 2}, "start": {"n_tokens": 5}, "simulate": {"t_end": t_end, **how}}, Limits())
+    assert shown.options["times"].tolist() == request.default_times(t_end, explorer.FRAMES, how == IMPLICIT).tolist()
+    plan = Plan(model, {}, start=START, simulate={"t_end": t_end, **how}, record=["counts"], replicates=2)
+    assert plan.times.tolist() == kept.tolist()
+
+
 def test_flow_has_the_defaults_of_a_request():
     pytest.importorskip("torch")
     taken = inspect.signature(flock.Flow.__init__).parameters
@@ -187,6 +217,6 @@ def test_a_reducer_that_writes_to_its_frame_changes_nothing():
 
 
 def test_the_memory_of_the_machine_is_known():
-    from tokenflock.engine.machine import machine_bytes
+    from tokenflock.memory import machine_bytes
 
     assert machine_bytes() > 2**28

@@ -145,6 +145,29 @@ def test_von_mises_fisher_keeps_its_shape_when_it_is_nearly_a_point():
         assert stats.kstest(scaled, stats.gamma(1.5).cdf).pvalue > P_VALUE
 
 
+def test_gathered_tokens_are_those_of_the_start_each_once():
+    x = start.uniform(5, 3, seed=1)[[3, 0, 3, 4, 0, 3]]
+    tokens, masses = start.gather(x)
+    assert_array_equal(tokens, x[[0, 1, 3]])
+    assert_array_equal(masses, [3.0, 2.0, 1.0])
+    assert_array_equal(start.gather(start.uniform(9, 2))[1], np.ones(9))
+
+
+def test_a_quadrature_has_the_means_of_the_uniform_distribution():
+    x, a = start.quadrature(9, 2)
+    angle = np.arctan2(x[:, 1], x[:, 0])
+    assert_allclose([a @ np.cos(k * angle) for k in range(1, 9)], np.zeros(8), atol=1e-13)
+    for m in (1, 2, 5):
+        x, a = start.quadrature(2 * m * m, 3)
+        assert a.sum() == pytest.approx(2 * m * m)
+        assert_allclose(np.linalg.norm(x, axis=1), 1.0, rtol=1e-15)
+        for k in range(2 * m):  # the mean of <x, w>^k is 1 / (k + 1) for even k, whatever w is
+            w = start.uniform(1, 3, seed=k)[0]
+            assert a @ (x @ w) ** k / a.sum() == pytest.approx((k % 2 == 0) / (k + 1), abs=1e-14)
+    x, a = start.quadrature(8, 3)
+    assert a @ x[:, 2] ** 4 / 8 != pytest.approx(1 / 5, abs=1e-3)  # degree 4 is beyond m = 2
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -181,6 +204,10 @@ def test_von_mises_fisher_keeps_its_shape_when_it_is_nearly_a_point():
         (lambda: start.planted(3, 2, 4, 0.1), r"n_clusters = 4 cannot be used. Allowed: 1 to n_tokens = 3"),
         (lambda: start.planted(3, 2, 2, 0.0), r"spread = 0.0 cannot be used"),
         (lambda: start.von_mises_fisher(3, 2, -1.0), r"kappa = -1.0 cannot be used. Allowed: from 0 to 1e300"),
+        (lambda: start.gather(np.zeros((2, 3, 2))), r"x.shape = \(2, 3, 2\) cannot be used.*one by one"),
+        (lambda: start.gather([[np.nan, 1.0]]), r"x = .* cannot be used. Allowed: finite numbers \(n, d\)"),
+        (lambda: start.quadrature(10, 3), r"n_tokens = 10 cannot be used. Allowed: 2 m\^2 .* The nearest is 8"),
+        (lambda: start.quadrature(8, 4), r"dim = 4 cannot be used. Allowed: 2 or 3.*uniform"),
         (lambda: start.von_mises_fisher(3, 2, [1.0, 2.0]), r"kappa = \[1.0, 2.0\] cannot be used. Allowed: one number"),
     ],
 )

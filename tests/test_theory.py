@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from tokenflock import start, theory, weights
+from tokenflock.analysis import renyi
 from tokenflock.errors import SpecError
 
 TIGHT = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-14}
@@ -248,7 +249,7 @@ def test_equal_overlaps_say_what_is_wrong():
         theory.two_token_overlap(1.0, 0.0, 1.0, mask="casual")
     with pytest.raises(SpecError, match=r"n_tokens = 1 cannot be used. Allowed: an integer >= 2"):
         theory.equiangular_rate(0.0, 1, 1.0)
-    with pytest.raises(SpecError, match=r"beta = -1.0 cannot be used. Allowed: finite numbers >= 0"):
+    with pytest.raises(SpecError, match=r"beta = -1.0 cannot be used. Allowed: numbers from 0 to 1e\+150"):
         theory.h(0.1, -1.0)
     with pytest.raises(SpecError, match="beta = 'hot' cannot be used"):
         theory.tau_star("hot")
@@ -300,6 +301,29 @@ def test_renyi_centers_are_counted_by_simulation():
     counts = [renyi_centers(x, 1.0) for x in start.uniform(1000, 2, seed=9, runs=150)]
     error = np.std(counts) / np.sqrt(len(counts))
     assert np.mean(counts) == pytest.approx(float(theory.renyi_center_count(1.0)), abs=4 * error + 0.02)
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "delta", "runs"), [(1, 0.5, 40), (2, 0.5, 5000), (10, 0.5, 10_000), (100, 0.1, 2000)]
+)
+def test_centers_among_few_tokens_are_counted_by_simulation(n_tokens, delta, runs):
+    """At n = 10 the law of a Poisson number of tokens is 0.15 too low."""
+    found = renyi.centers(start.uniform(n_tokens, 2, seed=10, runs=runs), delta)
+    counts = np.array([len(centers) for centers in found])
+    law, error = float(theory.renyi_center_count(delta, n_tokens)), counts.std() / np.sqrt(runs)
+    assert counts.mean() == pytest.approx(law, abs=4 * error + 1e-12)
+    if n_tokens == 10:
+        street = 2 * np.pi / delta
+        assert counts.mean() - street * float(theory.parking_density(n_tokens / street)) > 8 * error
+
+
+def test_centers_of_one_and_two_tokens_are_strong_ones_and_never_fewer():
+    delta = np.geomspace(1e-3, np.pi, 60)
+    for n in (1, 2):
+        assert theory.renyi_center_count(delta, n) == pytest.approx(theory.strong_center_count(delta, 2, n), rel=1e-12)
+    for n in (3, 10, 79, 80, 81, 1000):
+        assert (theory.renyi_center_count(delta, n) >= theory.strong_center_count(delta, 2, n) - 1e-12).all()
+        assert (theory.renyi_center_count(delta, n) <= n).all()
 
 
 def test_wendel_is_exact_in_small_cases_and_counted_on_the_circle():

@@ -12,10 +12,9 @@ Everything is imported when first used, so that `import tokenflock` stays light.
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import version as _version
 from typing import Any
 
-__version__ = _version("tokenflock")
+from tokenflock.door import open_door, stand_in
 
 _HOME = {
     **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
@@ -38,22 +37,30 @@ _HOME = {
     **dict.fromkeys(("export",), "tokenflock.explorer.export"),
 }
 _MODULES = {
-    **{name: f"tokenflock.papers.{name}" for name in ("claims", "studies")},
+    **{name: f"tokenflock.papers.{name}" for name in ("claims", "figures", "studies")},
     **{
         name: f"tokenflock.{name}"
         for name in (
             *("analysis", "dendrogram", "errors", "geometry", "networks", "schemes"),
-            *("start", "sweeps", "theory", "trajectory", "transformer", "weights"),
+            *("plot", "start", "sweeps", "theory", "trajectory", "transformer", "weights"),
         )
     },
 }
+open_door(_HOME, _MODULES)
 
 __all__ = sorted([*_HOME, *_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("tokenflock")
     if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
+        try:
+            return getattr(importlib.import_module(_HOME[name]), name)
+        except ImportError as error:  # an extra is not installed: help() shows the name all the same, its use says why
+            if "MissingExtra" not in type(error).__name__:
+                raise
+            return stand_in(_HOME[name], name, error)
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
     raise AttributeError(f"module 'tokenflock' has no attribute {name!r}")

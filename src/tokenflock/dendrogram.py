@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock import plot
+from tokenflock.arguments import dataset, instance, scalar
 from tokenflock.errors import bad
 
 if TYPE_CHECKING:
@@ -14,11 +15,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: what every merge tree has
+TREE = {"merged", "into", "merge_time", "born", "size_merged", "left", "root"}
+
+
 def order(tree: xr.Dataset) -> list[int]:
     """The clusters from top to bottom: a cluster, then what it takes, in time.
 
     No branch crosses another, unless a cluster broke away again and merged twice, as some do before they are tight.
     """
+    tree = _one(tree)
     taken: dict[int, list[int]] = {}
     for merged, into in zip(tree["merged"].values.tolist(), tree["into"].values.tolist(), strict=True):
         taken.setdefault(into, []).append(merged)
@@ -38,7 +44,10 @@ def draw(ax: Axes, tree: xr.Dataset, *, since: float | None = None, names: bool 
     since: leave out what merged before this time; the tree is that of the clusters there were then. names: write the
     first token of every cluster, counted from 1; by default up to 40 of them.
     """
+    _axes(ax)
     tree = _one(tree)
+    if since is not None:
+        scalar("since", since, "a time > 0", lambda v: v > 0)
     first = float(np.nanmin(tree["merge_time"].values, initial=1.0)) / 2 if since is None else float(since)
     tree = tree.isel(merge=np.flatnonzero(tree["merge_time"].values >= first))
     rows = {name: row for row, name in enumerate(order(tree))}
@@ -61,6 +70,8 @@ def draw(ax: Axes, tree: xr.Dataset, *, since: float | None = None, names: bool 
 
 def counts(ax: Axes, tree: xr.Dataset) -> None:
     """The number of clusters against log time: of one run, or of `metastability.quantiles`, with its outer band."""
+    _axes(ax)
+    dataset("tree", tree, "what flock.merge_tree made")
     if "count" not in tree or "run" in tree["count"].dims:
         raise bad("tree", "an ensemble", "one run, or metastability.quantiles(trees)", "Say what is typical first.")
     late = tree["time"].values > 0
@@ -75,6 +86,7 @@ def counts(ax: Axes, tree: xr.Dataset) -> None:
 
 def staircase(ax: Axes, tree: xr.Dataset) -> None:
     """The scaled energy of one run against log time, and thin lines where clusters merged."""
+    _axes(ax)
     tree = _one(tree)
     if "energy" not in tree:
         raise bad("tree", "one without energy", "one with it", "Make it with flock.merge_tree(..., energy=True).")
@@ -85,10 +97,17 @@ def staircase(ax: Axes, tree: xr.Dataset) -> None:
     ax.set(xscale="log", xlabel="time", ylabel="scaled energy", ylim=(0, 1.05))
 
 
+def _axes(ax: Axes) -> None:
+    from matplotlib.axes import Axes
+
+    instance("ax", ax, Axes, "matplotlib Axes", "For example matplotlib.pyplot.subplots()[1].")
+
+
 def _one(tree: xr.Dataset) -> xr.Dataset:
     """The merge tree of one run; of a run of an ensemble, without the blanks."""
-    if not hasattr(tree, "data_vars") or "merge_time" not in tree:
-        raise bad("tree", type(tree).__name__, "what flock.merge_tree or metastability.tree made")
+    made = "what flock.merge_tree or metastability.tree made"
+    if not TREE <= set(dataset("tree", tree, made).data_vars):
+        raise bad("tree", "a Dataset that is no merge tree", made)
     if "run" in tree.dims:
         raise bad("tree", "an ensemble", "the merge tree of one run", "Take one of its runs: tree.isel(run=0).")
     whole = tree.isel(merge=np.flatnonzero(tree["merged"].values >= 0))

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from tokenflock.engine.contract import Engine, Outcome, Task
+from tokenflock.engine.traits import steepest
 from tokenflock.errors import EngineError
 from tokenflock.geometry import Array
 from tokenflock.runner import Finished, Progress, Runner, Telling
@@ -26,7 +27,8 @@ STEPS, STEPS_A_TOKEN = 5_000, 200  # a merge takes about 60 steps: whoever needs
 def search(engine: Engine, task: Task, starts: Array, progress: Telling) -> Finished:
     """The first pass: all runs from starts (runs, n, d) to the last time that there is, a frame a decade."""
     search = Runner(engine, task, DECADES, {}, True, progress, most_steps=budget(starts.shape[1]))
-    search.progress = Progress(_half(progress, 0.0), _longest(task))
+    if search.progress:
+        search.progress = Progress(_half(progress, 0.0), _longest(task))
     found = search.run(starts)
     restless = [r for r in found.records if r.outcome is Outcome.INTERRUPTED and search.most_steps < r.steps]
     if restless and not search.stop[0]:
@@ -42,6 +44,19 @@ def end_of(found: Finished) -> float | None:
     task = found.task
     rest = _rest(found.frames[..., : task.model.dim], MOVED * (task.atol + task.rtol))
     return max(SOONEST, min(10.0 * float(DECADES[rest]), LAST))
+
+
+def note_what_is_left(done: Finished, found: Finished) -> None:
+    """What a run says whose tokens have not all met: that they rest, or when the next ones are due."""
+    for record, searched in zip(done.records, found.records, strict=True):
+        bodies = searched.bodies
+        if record.outcome is not Outcome.DONE or searched.outcome is not Outcome.DONE or bodies is None:
+            continue
+        if bodies.due > math.log10(LAST):
+            when = f"the next two are due at about t = 10^{bodies.due:.0f}, after the last time that there is"
+            record.note = f"{bodies.left} clusters are left at t = {LAST:g}: {when}."
+        else:
+            record.note = "Nothing moves any more, but not all tokens have met."
 
 
 def never(t: float, steps: int) -> EngineError:
@@ -60,8 +75,7 @@ def _rest(frames: Array, tolerance: float) -> int:
 
 def _longest(task: Task) -> float:
     """About the longest time that two clusters can wait: e^(2 beta) for Q = K = I. Only for the progress bar."""
-    reach = 2.0 * task.model.beta * float(np.linalg.norm(task.model.form, ord=2, axis=(1, 2)).max())
-    return math.exp(min(max(reach, math.log(SOONEST)), math.log(LAST)))
+    return math.exp(min(max(2.0 * steepest(task.model), math.log(SOONEST)), math.log(LAST)))
 
 
 def second_half(progress: Telling) -> Telling:

@@ -21,11 +21,12 @@ import numpy as np
 from tokenflock.engine.contract import Outcome
 from tokenflock.engine.traits import traits
 from tokenflock.errors import EngineError, SpecError, bad
-from tokenflock.geometry import Array, retract, tangent
+from tokenflock.geometry import Array
 from tokenflock.model import Model, feedforward, visible
 from tokenflock.request import Request, check_start
 from tokenflock.schemes import hermite
 from tokenflock.simulation import versions
+from tokenflock.sphere import retract, tangent
 from tokenflock.stepping import Pace
 from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, model_of, validate
 
@@ -78,6 +79,7 @@ def _checked(run: xr.Dataset) -> Model:
         (model.space == "rescaled" or model.norm.kind != "post", "space='rescaled' or a layer norm other than 'post'"),
         (bool(model.noise) or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
         (run.attrs["dtype"] != "float64", f"dtype={run.attrs['dtype']!r}"),
+        (model.masses is not None, "masses: they are those of the old tokens only"),
     )
     for wrong, why in reasons:
         if wrong:

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.arguments import real, scalar
+from tokenflock.arguments import function, instance, named, positive, real, scalar, whole
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
-from tokenflock.model import Model
-from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, positive, tolerances
+from tokenflock.model import Model, masses
+from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, tolerances
 from tokenflock.schemes import Rosenbrock, scheme_named
 
 try:
@@ -53,8 +53,7 @@ class Schedule(nn.Module):
         times = real("knots", knots, "finite times")
         if times.ndim != 1 or times.size == 0 or (np.diff(times) <= 0).any():
             raise bad("knots", knots, "one axis of strictly increasing times", "Sort them: numpy.unique(knots).")
-        if kind not in ("constant", "linear"):
-            raise unknown("kind of schedule", kind, ("constant", "linear"))
+        named("kind of schedule", kind, ("constant", "linear"))
         data = values if isinstance(values, Tensor) else torch.as_tensor(real("values", values, "finite numbers"))
         if data.ndim == 0 or len(data) != len(times):
             shape = f"({len(times)}, ...)"
@@ -69,7 +68,8 @@ class Schedule(nn.Module):
 
     def forward(self, t: float) -> Tensor:
         """The value at time t."""
-        return self.course.at(self.values, float(t), float(t))
+        when = scalar("t", t, "a finite time")
+        return self.course.at(self.values, when, when)
 
     def extra_repr(self) -> str:
         return f"{len(self.knots)} knots in [{self.knots[0]:g}, {self.knots[-1]:g}], {self.kind}"
@@ -117,20 +117,19 @@ class Flow(nn.Module):
     ) -> None:
         super().__init__()
         _check_model(model)
-        if dtype not in DTYPES:
+        if all(dtype is not known for known in DTYPES):
             raise unknown("dtype", dtype, [str(d) for d in DTYPES])
-        if scheme not in SCHEMES:
-            raise unknown("scheme", scheme, SCHEMES)
-        if gradient not in WAYS:
-            raise unknown("gradient", gradient, WAYS)
-        self.model, self.seed, self.scheme, self.gradient = model, int(seed), scheme, gradient
+        named("scheme", scheme, SCHEMES)
+        named("gradient", gradient, WAYS)
+        self.model, self.seed = model, whole("seed", seed, -(2**127), most=2**127)
+        self.scheme, self.gradient = scheme, gradient
         self.rtol, self.atol = tolerances(rtol, atol, DTYPES[dtype])
         self.dt = fixed_step(model, scheme, dt, adaptive=scheme == "tsit5" and dt is None)
         self.adjoint_rtol = self.rtol if adjoint_rtol is None else positive("adjoint_rtol", adjoint_rtol)
         if gradient == "adjoint" and self.dt is not None:
             advice = "It is for adaptive steps (scheme='tsit5' without dt); fixed ones have gradient='checkpoint'."
             raise clash("gradient='adjoint'", f"dt={self.dt:g}", advice)
-        self.varying = nn.ModuleDict(_checked_schedules(model, dict(varying or {})))
+        self.varying = nn.ModuleDict(_checked_schedules(model, varying))
         for name, value in _parameters(model, trainable, set(self.varying)).items():
             self.register_parameter(name, nn.Parameter(torch.as_tensor(value.copy(), dtype=dtype)))
         self.varying.to(dtype)
@@ -211,6 +210,7 @@ class Flow(nn.Module):
             raise bad("start", type(start).__name__, "a torch tensor", advice)
         if start.ndim not in (2, 3) or start.shape[-1] != model.dim or start.numel() == 0:
             raise bad("start.shape", tuple(start.shape), f"(n, {model.dim}) or (runs, n, {model.dim})")
+        masses(model, start.shape[-2])  # says what does not fit
         if start.dtype not in DTYPES:
             raise bad("start.dtype", start.dtype, " or ".join(map(str, DTYPES)), "start.double()")
         for name, weight in self.weights.items():
@@ -264,6 +264,9 @@ def gradient(
       has if left out. Those of a feed-forward are called "w", "a", "b". On the sphere that of start is tangent.
     - everything else as in `flock.Flow`: `scheme`, `dt`, `rtol`, `gradient="adjoint"`, `varying`, ...
     """
+    function("loss", loss, "a function of the tokens as a tensor", "For example lambda x: x.sum().")
+    if wrt is not None and not (isinstance(wrt, list | tuple) and all(isinstance(name, str) for name in wrt)):
+        raise bad("wrt", wrt, "a list of names", "For example wrt=['beta'].")
     asked = ("start", *TRAINABLE) if wrt is None else tuple(wrt)
     for name in asked:
         if name not in ("start", *TRAINABLE, *(options.get("varying") or {})):
@@ -305,8 +308,9 @@ def _own(model: Model, name: str) -> np.ndarray:
 
 def _parameters(model: Model, trainable: Sequence[str] | None, varying: set[str]) -> dict[str, np.ndarray]:
     """The weights that are parameters, with their first values."""
-    if isinstance(trainable, str):
-        raise bad("trainable", trainable, "a list of names", f"Write trainable=({trainable!r},).")
+    listed = trainable is None or (isinstance(trainable, list | tuple) and all(isinstance(n, str) for n in trainable))
+    if not listed:
+        raise bad("trainable", trainable, "a list of names", "For example trainable=('value',).")
     names = [n for n in TRAINABLE if n not in varying] if trainable is None else list(trainable)
     for name in names:
         if name not in TRAINABLE:
@@ -320,7 +324,10 @@ def _parameters(model: Model, trainable: Sequence[str] | None, varying: set[str]
     return {name: _own(model, name) for name in flat}
 
 
-def _checked_schedules(model: Model, varying: dict[str, Schedule]) -> dict[str, Schedule]:
+def _checked_schedules(model: Model, varying: Mapping[str, Schedule] | None) -> dict[str, Schedule]:
+    varying = instance("varying", {} if varying is None else varying, Mapping, "{name: flock.Schedule(...)}")  # type: ignore[type-abstract]
+    if not all(isinstance(name, str) for name in varying):
+        raise bad("varying", varying, "{name: flock.Schedule(...)}")
     known = ("beta", "query", "key", "value", *(FEEDFORWARD if model.feedforward is not None else ()))
     for name, schedule in varying.items():
         if name not in known:
@@ -334,4 +341,4 @@ def _checked_schedules(model: Model, varying: dict[str, Schedule]) -> dict[str, 
             raise bad(f"varying[{name!r}].values.shape", (len(schedule.knots), *given), f"(knots, *{wanted})", advice)
         if name == "value" and model.space == "rescaled":
             raise clash("a varying value", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
-    return varying
+    return dict(varying)

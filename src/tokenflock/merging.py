@@ -18,20 +18,22 @@ from numpy.typing import NDArray
 from tokenflock import ending
 from tokenflock.analysis import clusters, metastability, positive
 from tokenflock.analysis.energy import scaled_energy
-from tokenflock.arguments import whole
+from tokenflock.arguments import flag, whole
+from tokenflock.cores import side_by_side
 from tokenflock.engine.contract import Engine, Outcome, Stepper, Task
 from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.request import ATOL, DTYPE, RTOL, Request, check_implicit, check_model
-from tokenflock.runner import Progress, Telling, side_by_side
-from tokenflock.simulation import versions
+from tokenflock.runner import Progress, Telling
+from tokenflock.simulation import check_progress, versions
 from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, describe
 
 if TYPE_CHECKING:
     import xarray as xr
 
 PER_DECADE = 20
+MOST_LOOKS = 10**6  # a decade
 FIRST = 1e-2  # the first time after 0
 PRECISION = 1e-3
 PATIENCE = 2_000  # evaluations between two looks at the keyboard
@@ -70,8 +72,12 @@ def merge_tree(
     job = request.starting(start)
     if energy and model.beta < 0:
         raise bad("energy", energy, "False where beta < 0", "The energy of paper D is for beta >= 0.")
+    if energy and np.ndim(model.masses) == 2:
+        raise bad("energy", energy, "False with (n, n) masses", "Rows that differ in what they count climb no energy.")
+    flag("energy", energy)
+    check_progress(progress)
     reach = default_radius(model) if radius is None else positive("radius", radius)
-    looks = whole("per_decade", per_decade, 2)
+    looks = whole("per_decade", per_decade, 2, most=MOST_LOOKS)
     fine = None if precision is None else positive("precision", precision)
     one = job.start.ndim == 2
     fine = PRECISION if fine is None and one else fine
@@ -119,10 +125,10 @@ class Survey:
         times = np.concatenate([[0.0, FIRST], grid])
         labels: list[NDArray[np.int32]] = []
         energies: list[float] = []
-        rest, size, last = 0, self.per_decade, x
+        rest, size, last, model = 0, self.per_decade, x, self.task.model
         for frame in self._frames(run, x, times):
             labels.append(self._label(frame))
-            energies.append(scaled_energy(frame, self.task.model.beta) if self.energy else math.nan)
+            energies.append(scaled_energy(frame, model.beta, model.masses) if self.energy else math.nan)
             if len(labels) % size == 0:
                 if np.abs(frame - last).max() > ending.MOVED * (self.task.atol + self.task.rtol):
                     rest = len(labels)

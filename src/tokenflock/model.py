@@ -3,8 +3,9 @@ r"""THE EQUATIONS. Every system of the papers, once, in plain numpy; every other
 Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values V_h, time t (depth).
 
 (E1)  logits      s_ij = beta x_i' B x_j - slope |i - j|          over the visible j:  lo_i <= j < hi_i
-(E2)  softmax     A_ij = exp(s_ij) / sum_k exp(s_ik);  beta = inf: equal shares of the largest logits
-(E3)  count       A_ij = exp(s_ij) / (number of visible tokens);  scaled-count: exp(s_ij - beta) instead
+(E2)  softmax     A_ij = a_ij exp(s_ij) / sum_k a_ik exp(s_ik);  beta = inf: equal shares of the largest logits
+(E3)  count       A_ij = a_ij exp(s_ij) / sum_k a_ik over the visible k;  scaled-count: exp(s_ij - beta) instead
+                  masses a_ij = a_j: how often token j counts, 1 without them; or as seen from each row i
 (E4)  pull, mass  p_i = sum_j A_ij (x_j - x_i),   m_i = sum_j A_ij;  frozen tokens y_l add a_l exp(beta x_i' B y_l)
 (E5)  drive       D_i = sum_h V_h (p_hi + m_hi x_i) + F(x_i)      = sum_h V_h sum_j A_hij x_j + F(x_i)
 (E6)  sphere      x_i' = P_{x_i} D_i / s_i,   P_x w = w - <x, w> x;  s_i and r_i' from the layer norm (E10)
@@ -29,19 +30,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tokenflock.geometry import Array, retract, tangent
+from tokenflock.arguments import instance, scalar
+from tokenflock.errors import bad
+from tokenflock.geometry import Array
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 from tokenflock.rules import check
+from tokenflock.sphere import retract, tangent
+
+NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
 # Hardmax shares the weight among logits equal to rounding: without a tolerance a rotation would break exact ties.
 TIE = 1e-12
+# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
+UNSEEN = -1e9
 # Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
 LARGEST_EXPONENT = 690.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E13) above."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E13)."""
 
     dim: int
     beta: float = 1.0
@@ -56,6 +64,7 @@ class Model:
     feedforward: FeedForward | None = None
     frozen: Frozen | None = None
     noise: float = 0.0
+    masses: Any = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -102,6 +111,9 @@ class Model:
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again."""
         return replace(self, **options)
+
+
+Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equations
 
 
 def kind_at(norm: LayerNorm, t: float) -> str:
@@ -179,6 +191,23 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     return u
 
 
+def log2_masses(model: Model, n: int) -> Array:
+    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
+    a = masses(model, n)
+    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
+
+
+def masses(model: Model, n: int) -> Array:
+    """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
+    if model.masses is None:
+        return np.ones((1, n))
+    if model.masses.shape[-1] != n:
+        advice = "Give one mass for every token of the start."
+        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
+    a: Array = np.atleast_2d(model.masses)
+    return a
+
+
 def sees(mask: str | Window, n: int) -> np.ndarray:
     """Whether i sees j, (n, n)."""
     lo, hi = visible(mask, n)
@@ -190,7 +219,7 @@ def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
     s = u @ x.T - model.slopes[:, None, None] * np.abs(i - j)
-    s = np.where(sees(model.mask, len(x)), s, -np.inf)
+    s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
 
@@ -224,9 +253,10 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
         less = s - top
-    weight = np.ones(less.shape[-1])
+    weight = masses(model, len(x))
     if model.frozen is not None:
-        weight[len(x) :] = model.frozen.weights
+        fixed = np.broadcast_to(model.frozen.weights, (len(weight), len(model.frozen.weights)))
+        weight = np.concatenate([weight, fixed], axis=1)
     if model.normaliser == "softmax":
         a: Array = weight * (less >= -TIE * (1 + np.abs(top)) if hard else np.exp(less))
         count = a.sum(axis=-1, keepdims=True)
@@ -309,8 +339,20 @@ def rates(
 
 def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None) -> Array:
     """The right-hand side of the model at tokens x, (n, d) -> (n, d): (E6), (E7) or (E8)."""
-    x = matrix("x", x, (None, model.dim))
-    return rates(model, x, t, radius)[0]
+    instance("model", model, Model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
+    x, t = matrix("x", x, (None, model.dim)), scalar("t", t, "a finite time >= 0", lambda v: v >= 0)
+    with np.errstate(over="ignore"):
+        off = float(np.abs(np.linalg.norm(x, axis=-1) - 1).max())
+    if model.space == "sphere" and off > NEAR:
+        advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
+        raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
+    r = None if radius is None else matrix("radius", radius, (len(x),))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = rates(model, x, t, r)[0]
+    if not np.isfinite(found).all():
+        advice = "Lower beta, the weights or the tokens; for large beta normaliser='scaled-count'."
+        raise bad("x", "tokens whose velocity is beyond the range of float64", "tokens with a finite velocity", advice)
+    return found
 
 
 def layer(model: Model, x: Array, radius: Array, k: int, dt: float) -> tuple[Array, Array]:

@@ -9,26 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.arguments import numbers, whole
-from tokenflock.errors import bad, unknown
+from tokenflock.arguments import flag, is_complex, is_number, named, numbers, scalar, whole
+from tokenflock.errors import bad
 from tokenflock.geometry import Array
 
 ACTIVATIONS = ("relu", "tanh", "linear")
 LAYER_NORMS = ("post", "pre", "mix", "peri", "ngpt", "sqrt")
+MOST_WIDTH = 2**62  # indices of tokens have 64 bits
 WITH_RADIUS = ("pre", "mix", "peri")  # the schemes of paper F whose magnitudes r_j move
 
 
 def matrix(name: str, values: Any, shape: tuple[int | None, ...]) -> Array:
     """A finite float64 array of the wanted shape; None is any size of at least 1."""
     wanted = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
-    try:
-        array = np.array(np.nan if np.iscomplexobj(values) else values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise bad(name, values, f"numbers of shape {wanted}", "Give a numpy array or nested lists.") from error
+    array = numbers(values)
+    array = np.array(array)  # a copy: what is kept cannot be changed from outside
     fits = array.ndim == len(shape) and all(s is None or s == got for s, got in zip(shape, array.shape, strict=True))
-    if np.iscomplexobj(values):
+    if is_complex(values):
         advice = "A complex spectrum has a real matrix: flock.weights.spectrum."
         raise bad(name, "complex numbers", f"real numbers of shape {wanted}", advice)
+    if not array.ndim and np.isnan(array) and not is_number(values):
+        raise bad(name, values, f"numbers of shape {wanted}", "Give a numpy array or nested lists.")
     if not fits or array.size == 0:
         raise bad(f"{name}.shape", array.shape, wanted, "Check the axes, or transpose.")
     if not np.isfinite(array).all():
@@ -46,7 +47,8 @@ class Window:
 
     def __post_init__(self) -> None:
         advice = "width=1 sees only the token itself."
-        object.__setattr__(self, "width", whole("Window.width", self.width, 1, advice))
+        object.__setattr__(self, "width", whole("Window.width", self.width, 1, advice, most=MOST_WIDTH))
+        object.__setattr__(self, "causal", flag("Window.causal", self.causal))
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Alibi:
 
     def __post_init__(self) -> None:
         slopes = np.atleast_1d(numbers(self.slope))
-        if slopes.ndim != 1 or not np.isfinite(slopes).all():
+        if slopes.ndim != 1 or not slopes.size or not np.isfinite(slopes).all():
             raise bad("Alibi.slope", self.slope, "a finite number, or one for each head")
         value = tuple(slopes.tolist()) if isinstance(self.slope, Sequence | np.ndarray) else float(slopes[0])
         object.__setattr__(self, "slope", value)
@@ -73,14 +75,14 @@ class FeedForward:
     activation: str = "relu"
 
     def __post_init__(self) -> None:
-        if self.activation not in ACTIVATIONS:
-            raise unknown("activation", self.activation, ACTIVATIONS)
+        named("activation", self.activation, ACTIVATIONS)
         w = matrix("FeedForward.w", self.w, (None, None))
         a = np.eye(*w.shape[::-1]) if self.a is None else matrix("FeedForward.a", self.a, w.shape[::-1])
         b = np.zeros(w.shape[1]) if self.b is None else matrix("FeedForward.b", self.b, (w.shape[1],))
         if self.a is None and w.shape[0] != w.shape[1]:
             raise bad("FeedForward.a", None, f"a matrix of shape {w.shape[::-1]}", "Only a square w may leave a out.")
         for name, value in (("w", w), ("a", a), ("b", b)):
+            value.setflags(write=False)
             object.__setattr__(self, name, value)
 
 
@@ -116,13 +118,11 @@ class LayerNorm:
     radius: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.kind not in LAYER_NORMS:
-            raise unknown("layer_norm", self.kind, LAYER_NORMS)
+        named("layer_norm", self.kind, LAYER_NORMS)
         for name, low in (("switch", 0.0), ("alpha", 0.0), ("decay", -math.inf), ("radius", 0.0)):
             value = getattr(self, name)
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if not (number and math.isfinite(value) and value > low):
-                raise bad(f"LayerNorm.{name}", value, f"a finite number > {low}")
+            found = scalar(f"LayerNorm.{name}", value, f"a finite number > {low}", lambda v, low=low: v > low)  # type: ignore[misc]
+            object.__setattr__(self, name, found)
 
     @property
     def has_radius(self) -> bool:

@@ -14,43 +14,59 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock import ending
+from tokenflock.arguments import instance, is_number, is_whole, named, numbers, positive
 from tokenflock.engine.choose import NAMES as ENGINES
 from tokenflock.engine.choose import choose, engine_named
 from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
-from tokenflock.engine.machine import machine_bytes
-from tokenflock.engine.traits import no_implicit, traits
-from tokenflock.errors import SpecError, bad, clash, unknown
-from tokenflock.geometry import Array, retract
-from tokenflock.model import Model
+from tokenflock.engine.machine import environment
+from tokenflock.engine.traits import no_implicit, pace, traits
+from tokenflock.errors import SpecError, bad, clash
+from tokenflock.geometry import Array
+from tokenflock.memory import machine_bytes
+from tokenflock.model import Model, masses
+from tokenflock.preparation import prepared
+from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
 from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
 from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
+from tokenflock.sphere import retract
 
 AUTO, DTYPE, SEED = "auto", "float64", 0
 RTOL, ATOL = 1e-6, 1e-9
 DTYPES = ("float64", "float32")
 OFF_SPHERE = 1e-6  # tokens this far off are put back with a warning; farther is an error
+MOST_LAYERS = 10**7  # that are all kept, if no times are given
+MOST_STEPS = 1e11  # of a fixed size: a day for a machine that takes a million a second
 SILENT = 1e-12  # below this it is rounding
 FRAMES = 101  # kept times when none are given
-LONG = 300.0  # from this t_end on, scheme="auto" looks whether implicit steps are cheaper
+LONG = 300.0  # from this t_end on, of softmax weights, scheme="auto" looks whether implicit steps are cheaper
 FIXED_STEP = 0.01  # of noisy and hardmax runs when no dt is given
 SHORTEST = 1e-300  # differences of times of a shorter run have no reciprocals
-IMPLICIT = "rosenbrock"
+IMPLICIT, LEADERS = "rosenbrock", "skeleton"
 NOISY = ("euler", "heun")  # schemes that noise can join
 MEMORY_SHARE = 0.8  # of the machine's memory that kept positions may take
+FITS = 2**24  # bytes that every machine has
+
+
+class Checked(NamedTuple):
+    """What the arguments of a request come to."""
+
+    of_task: tuple[Any, ...]  # the fields of its Task after the model
+    kept: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
     """A run that is asked for: the arguments of `flock.simulate` but for the start, checked, with their defaults.
 
-    endless: whether the run goes on until all tokens have met, or nothing moves any more.
     task: what an engine is given. kept: the times that are kept; of a run without an end, as many as it will keep.
+    settings: all arguments but the model: under these, what follows from them is kept with it (preparation.py).
     """
 
     model: Model
@@ -63,23 +79,39 @@ class Request:
     engine: str = AUTO
     dtype: str = DTYPE
     seed: int = SEED
-    endless: bool = field(init=False)
+
     task: Task = field(init=False)
     kept: Array = field(init=False)
+    settings: tuple[Any, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         check_model(self.model)
-        object.__setattr__(self, "endless", bool(np.ndim(self.t_end) == 0 and self.t_end == math.inf))
+        settings = (
+            self.t_end, self.times, self.scheme, self.rtol, self.atol, self.dt, self.engine, self.dtype, self.seed
+        )  # fmt: skip
+        object.__setattr__(self, "settings", settings)
+        found = check(self)
+        object.__setattr__(self, "task", Task(self.model, *found.of_task))
+        object.__setattr__(self, "kept", found.kept.copy())
+
+    @cached_property
+    def endless(self) -> bool:
+        """Whether the run goes on until all tokens have met, or nothing moves any more."""
+        return is_number(self.t_end) and self.t_end == math.inf
+
+    def checked(self) -> Checked:
+        """What the arguments come to; the first that cannot be is refused."""
         for kind, given, known in (
             ("dtype", self.dtype, DTYPES),
             ("scheme", self.scheme, NAMES),
             ("engine", self.engine, ENGINES),
         ):
-            if given not in known:
-                raise unknown(kind, given, known)
+            named(kind, given, known)
         rtol, atol = tolerances(self.rtol, self.atol, self.dtype)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer):
+        if not is_whole(self.seed):
             raise bad("seed", self.seed, "an integer")
+        if self.scheme == LEADERS:
+            check_skeleton(self.model)
         t_end = self._checked_end()
         scheme, dt = self._checked_steps()
         if scheme is None and self.model.space == "rescaled":
@@ -89,29 +121,45 @@ class Request:
         end = float(kept[-1]) or t_end
         if end < SHORTEST:
             raise bad("t_end" if times is None else "times", end, f"an end of time >= {SHORTEST:g}", "Raise it.")
-        smooth = self.scheme == AUTO and no_implicit(self.model, self.dtype) is None and traits(self.model).causal
-        task = Task(self.model, end, scheme, dt, rtol, atol, self.dtype, int(self.seed), smooth and end > LONG)
-        object.__setattr__(self, "task", task)
-        object.__setattr__(self, "kept", kept)
+        if dt is not None and end / dt > MOST_STEPS:
+            advice = "Raise dt, lower t_end, or take an adaptive scheme."
+            raise bad("dt", dt, f"at least {end / MOST_STEPS:.3g}, {MOST_STEPS:g} steps to the end", advice)
+        switches = self._switches and end > LONG / pace(self.model)
+        return Checked((end, scheme, dt, rtol, atol, self.dtype, int(self.seed), switches), kept)
 
     def _checked_end(self) -> float:
         """t_end, or the last time that there is where the run has to find its own end."""
         if not self.endless:
-            if self.scheme == IMPLICIT:
-                check_implicit("scheme='rosenbrock'", self.model, self.dtype, "Take scheme='auto' or an explicit one.")
-            return finite_end(self.t_end)
+            if self.scheme in (IMPLICIT, LEADERS):
+                what = f"scheme={self.scheme!r}"
+                check_implicit(what, self.model, self.dtype, "Take scheme='auto' or an explicit one.")
+            end = finite_end(self.t_end)
+            if self.scheme == LEADERS and end <= LONG:
+                raise bad("t_end", end, f"a time > {LONG:g} for scheme='skeleton'", "Clusters stand from then on.")
+            return end
         if self.times is not None and not callable(self.times):
             advice = "Leave times out for 101 over the decades it needs, or give a function of t_end that makes them."
             raise clash("t_end=inf", "times", advice)
-        if self.scheme not in (AUTO, IMPLICIT) or self.dt is not None:
-            other = f"scheme={self.scheme!r}" if self.scheme not in (AUTO, IMPLICIT) else "dt"
+        endless = (AUTO, IMPLICIT, LEADERS)
+        if self.scheme not in endless or self.dt is not None:
+            other = f"scheme={self.scheme!r}" if self.scheme not in endless else "dt"
             raise clash("t_end=inf", other, "Only implicit steps come to the end: scheme='auto', or give t_end.")
         check_implicit("t_end=inf", self.model, self.dtype, "It needs implicit steps: give a finite t_end.")
         return ending.LAST
 
+    @property
+    def _switches(self) -> bool:
+        """Whether scheme="auto" may go on by implicit steps: they are cheap, or the tokens become a few bodies."""
+        special = traits(self.model)
+        able = self.engine == AUTO or IMPLICIT in engine_named(self.engine).schemes
+        possible = self.scheme == AUTO and able and no_implicit(self.model, self.dtype) is None
+        return possible and (special.collapses or (special.causal and not self.endless))
+
     def _checked_steps(self) -> tuple[Scheme | Rosenbrock | None, float | None]:
         """The table of the scheme, None for layers, and the fixed step if it has one."""
-        name, dt = IMPLICIT if self.endless else self.scheme, self.dt
+        name, dt = self.scheme, self.dt
+        if self.endless and name == AUTO and not self._switches:
+            name = IMPLICIT
         if name == AUTO:
             name = "heun" if self.model.noise else "euler" if math.isinf(self.model.beta) else "tsit5"
             dt = FIXED_STEP if dt is None and name != "tsit5" else dt
@@ -129,12 +177,24 @@ class Request:
 
     def engine_for(self, n_tokens: int) -> Engine:
         """The engine that runs so many tokens; one that cannot do it says why."""
-        return choose(self.engine, self.model, self.dtype, n_tokens, self.task)
+        return engine_of(self, n_tokens, *environment()).for_call(self.model, n_tokens)
 
     def starting(self, start: Any) -> Job:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
         return Job(self, x, self.engine_for(x.shape[-2]))
+
+
+@prepared
+def check(request: Request) -> Checked:
+    """What the arguments of a request come to."""
+    return request.checked()
+
+
+@prepared
+def engine_of(request: Request, n_tokens: int, threads: int, device: str | None) -> Engine:
+    """The engine that runs so many tokens; threads, device: what the environment says, on which the choice may hang."""
+    return choose(request.engine, request.model, request.dtype, n_tokens, request.task)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,14 +227,17 @@ class Job:
                 return found
             times, progress = request.times_until(end), ending.second_half(progress)
             task = dataclasses.replace(task, t_end=float(times[-1]))  # nothing after the last time, as in `again`
-        return Runner(self.engine, task, times, reducers or {}, positions, progress).run(starts)
+        done = Runner(self.engine, task, times, reducers or {}, positions, progress).run(starts)
+        if request.endless:
+            ending.note_what_is_left(done, found)
+        return done
 
     def _check_memory(self, runs: int, positions: bool) -> None:
         request = self.request
         frames = len(ending.DECADES) if request.endless else len(request.kept)
         columns = request.model.dim + request.model.has_radius
         needed = runs * frames * self.start.shape[-2] * columns * np.dtype(request.dtype).itemsize
-        if (positions or request.endless) and needed > MEMORY_SHARE * machine_bytes():
+        if needed > FITS and (positions or request.endless) and needed > MEMORY_SHARE * machine_bytes():
             given = f"{frames} frames of {runs} runs: {needed / 2**30:.1f} GiB"
             allowed = f"what fits in the {machine_bytes() / 2**30:.1f} GiB of this machine"
             raise bad("times", given, allowed, "Keep fewer times, or use reduce={...} with positions=False.")
@@ -182,22 +245,22 @@ class Job:
 
 def check_model(model: Any) -> None:
     """Whether this is a model at all."""
-    if not isinstance(model, Model):
-        raise bad("model", model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
+    instance("model", model, Model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
 
 
 def check_start(model: Model, start: Any) -> Array:
     """Tokens (n, dim) or (runs, n, dim), finite, and on the sphere where the model lives there."""
-    try:
-        x = np.array(start if not np.iscomplexobj(start) else "complex numbers", dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise bad("start", type(start).__name__, "an array of numbers (n, dim) or (runs, n, dim)") from error
+    x = np.array(numbers(start))  # a copy: the caller may change what was given
+    if not x.ndim:
+        raise bad("start", type(start).__name__, "an array of numbers (n, dim) or (runs, n, dim)")
     if x.ndim not in (2, 3) or x.shape[-1] != model.dim:
         allowed = f"(n, {model.dim}) or (runs, n, {model.dim})"
         raise bad("start.shape", x.shape, allowed, "The last axis must be the model's dim.")
     if x.size == 0:
         what = "an empty ensemble" if x.ndim == 3 and len(x) == 0 else "no tokens"
         raise bad("start.shape", x.shape, "at least one run and one token", f"This is {what}.")
+    if model.masses is not None:
+        masses(model, x.shape[-2])  # says what does not fit
     if not np.isfinite(x).all():
         raise bad(
             "start", "an array with nan or inf", "finite numbers", "Look for a division by zero where it is made."
@@ -221,20 +284,20 @@ def check_implicit(what: str, model: Model, dtype: str, advice: str) -> None:
         raise SpecError(f"{what} cannot be used with {why}. {advice}")
 
 
+def check_skeleton(model: Model) -> None:
+    """Whether the leaders of a model carry it alone: which hypothesis fails, and what to use."""
+    why = traits(model).no_bodies
+    if model.mask != "causal" and why is None:
+        lacks = "it has no leaders" if model.mask == "full" else "tokens at one place see different ones"
+        why = f"mask={model.mask!r}: {lacks}"
+    if why:
+        advice = "It needs a causal mask, V = c I with c > 0 and Q'K = c' I with c' >= 0. Take scheme='auto'."
+        raise SpecError(f"scheme='skeleton' cannot be used with {why}. {advice}")
+
+
 def finite_end(t_end: Any) -> float:
     """The end of a run that has one."""
     return positive("t_end", t_end, "Or inf: until all tokens have met.")
-
-
-def positive(name: str, value: Any, advice: str = "") -> float:
-    """A finite number > 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise bad(name, value, "a positive number") from error
-    if not (math.isfinite(number) and number > 0):
-        raise bad(name, value, "a finite number > 0", advice)
-    return number
 
 
 def tolerances(rtol: Any, atol: Any, dtype: str) -> tuple[float, float]:
@@ -266,12 +329,9 @@ def _check_invertible(model: Model, dt: float) -> None:
 
 def increasing_times(times: Any) -> Array:
     """One axis of finite, strictly increasing times."""
-    try:
-        wanted = np.array(times, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise bad("times", times, "one axis of finite times") from error
+    wanted = np.array(numbers(times))
     if wanted.ndim != 1 or wanted.size == 0 or not np.isfinite(wanted).all():
-        raise bad("times", f"an array of shape {wanted.shape}", "one axis of finite times")
+        raise bad("times", times, "one axis of finite times")
     if (np.diff(wanted) <= 0).any():
         k = int(np.argmax(np.diff(wanted) <= 0))
         given = f"{wanted[k]:g} then {wanted[k + 1]:g} at position {k}"
@@ -279,13 +339,21 @@ def increasing_times(times: Any) -> Array:
     return wanted
 
 
+def default_times(t_end: float, count: int = FRAMES, long: bool = False) -> Array:
+    """So many times where none are given: equal steps; 0 and equal ratios for a long run, implicit or from 1e4 on."""
+    if t_end >= DECADES_FROM or (long and t_end > 1):  # what happens is spread over the decades
+        return np.concatenate([[0.0], np.geomspace(min(1e-2, t_end / 10), t_end, count - 1)])
+    return np.linspace(0.0, t_end, count)
+
+
 def kept_times(times: Any, t_end: float, layer: float | None = None, long: bool = False) -> Array:
     """The times to keep. layer: the time between layers, where there is none between them. long: over many decades."""
     if times is None:
-        if long and t_end > 1:  # what happens is spread over the decades
-            return np.concatenate([[0.0], np.geomspace(min(1e-2, t_end / 10), t_end, FRAMES - 1)])
         if layer is None:
-            return np.linspace(0.0, t_end, FRAMES)
+            return default_times(t_end, FRAMES, long)
+        if t_end / layer > MOST_LAYERS:
+            advice = "Raise dt, or give the times to keep: without them every layer is kept."
+            raise bad("dt", layer, f"at least {t_end / MOST_LAYERS:.3g}, {MOST_LAYERS:g} layers to t_end", advice)
         return layer * np.arange(math.floor(t_end / layer * (1 + 1e-12)) + 1)
     wanted = increasing_times(times)
     if wanted[0] < 0 or wanted[-1] > t_end:

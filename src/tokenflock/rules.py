@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock.arguments import whole
+from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.errors import bad, clash, unknown
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 
@@ -19,16 +19,19 @@ NORMALISERS = ("softmax", "count", "scaled-count")
 SPACES = ("sphere", "euclidean", "rescaled")
 # Frozen tokens may be given with this much rounding in them; they are put back on the sphere.
 OFF_SPHERE = 1e-6
+LARGEST_FORM, LARGEST_MASS = 1e150, 1e200  # squares of logits, and masses times weights, still exist
 
 
 def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
-    _set(model, "dim", whole("dim", model.dim, 1))
+    _set(model, "dim", count("dim", model.dim, 1))
     _numbers(model)
     _names(model)
     _matrices(model)
     _parts(model)
+    _masses(model)
     _clashes(model)
+    _sizes(model)
 
 
 def _set(model: Model, name: str, value: Any) -> None:
@@ -37,12 +40,10 @@ def _set(model: Model, name: str, value: Any) -> None:
 
 def _numbers(model: Model) -> None:
     for name in ("beta", "noise"):
-        value = getattr(model, name)
-        try:
-            value = float(value)
-        except (TypeError, ValueError) as error:
-            raise bad(name, value, "a number") from error
-        _set(model, name, value)
+        value = numbers(getattr(model, name))
+        if value.ndim or (np.isnan(value) and not is_number(getattr(model, name))):
+            raise bad(name, getattr(model, name), "a number")
+        _set(model, name, float(value))
     if math.isnan(model.beta) or model.beta == -math.inf:
         raise bad("beta", model.beta, "a finite number, or inf for hardmax")
     if not (math.isfinite(model.noise) and model.noise >= 0):
@@ -50,12 +51,10 @@ def _numbers(model: Model) -> None:
 
 
 def _names(model: Model) -> None:
-    if not isinstance(model.mask, Window) and model.mask not in MASKS:
+    if not isinstance(model.mask, Window) and str(model.mask) not in MASKS:
         raise unknown("mask", model.mask, [*MASKS, "Window(width)"])
-    if model.normaliser not in NORMALISERS:
-        raise unknown("normaliser", model.normaliser, NORMALISERS)
-    if model.space not in SPACES:
-        raise unknown("space", model.space, SPACES)
+    named("normaliser", model.normaliser, NORMALISERS)
+    named("space", model.space, SPACES)
     if model.space == "sphere" and model.dim < 2:
         raise bad(
             "dim", model.dim, ">= 2 on the sphere", "The sphere of dimension 0 is two points: use space='euclidean'."
@@ -75,10 +74,7 @@ def _matrices(model: Model) -> None:
         if given is None:
             continue
         rows = model.dim if name == "value" else None
-        try:
-            heads_axis = np.ndim(given) == 3
-        except ValueError:  # ragged lists: `matrix` says so
-            heads_axis = False
+        heads_axis = numbers(given).ndim == 3
         array = matrix(name, given, (None, rows, model.dim) if heads_axis else (rows, model.dim))
         _set(model, name, array)
         if array.ndim == 3:
@@ -111,6 +107,22 @@ def _parts(model: Model) -> None:
             raise bad("frozen.tokens.shape", model.frozen.tokens.shape, f"(m, {model.dim})")
 
 
+def _masses(model: Model) -> None:
+    if model.masses is None:
+        return
+    rows = numbers(model.masses).ndim == 2
+    given = matrix("masses", model.masses, (None, None) if rows else (None,))
+    if rows and given.shape[0] != given.shape[1]:
+        raise bad("masses.shape", given.shape, "(n,), or (n, n) as seen from each row")
+    wrong = given[given < 0] if rows else given[given <= 0]
+    if wrong.size:
+        advice = "Leave a token out instead of giving it no mass."
+        raise bad("masses", float(wrong[0]), "positive numbers: how often each token counts", advice)
+    if rows and (np.diagonal(given) <= 0).any():
+        raise bad("masses", "a row without its own token", "a positive diagonal: every token sees itself")
+    _set(model, "masses", given)
+
+
 def _on_the_sphere(model: Model) -> Frozen:
     frozen = model.frozen
     assert frozen is not None
@@ -122,6 +134,22 @@ def _on_the_sphere(model: Model) -> Frozen:
         )
     # Once only: dividing again would change the last bits, and a repeated run with them.
     return frozen if off < 1e-12 else Frozen(frozen.tokens / length, frozen.weights)
+
+
+def _sizes(model: Model) -> None:
+    """What no run could compute with: forms and sums of masses beyond the range of float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        form = model.form if math.isinf(model.beta) else model.beta * model.form
+        total = sum(
+            float(np.sum(m)) for m in (model.masses, model.frozen.weights if model.frozen else None) if m is not None
+        )
+    if not (np.abs(form) <= LARGEST_FORM).all():
+        largest = f"entries up to {np.abs(form).max():.1e}"
+        raise bad("beta * query' key", largest, f"entries up to {LARGEST_FORM:g}", "Lower them; beta = inf is hardmax.")
+    if total > LARGEST_MASS:
+        raise bad(
+            "masses", f"a sum of {total:.1e}", f"a sum up to {LARGEST_MASS:g}", "Only their ratios matter to a softmax."
+        )
 
 
 def _clashes(model: Model) -> None:

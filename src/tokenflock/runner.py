@@ -6,15 +6,14 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tokenflock.engine.contract import Engine, Ensemble, EnsembleEngine, Outcome, Stepper, Task, n_pairs
+from tokenflock.cores import side_by_side
+from tokenflock.engine.contract import Bodies, Engine, Ensemble, EnsembleEngine, Outcome, Stepper, Task, n_pairs
 from tokenflock.engine.machine import threads
 from tokenflock.errors import WHOLE_RUNS
 from tokenflock.geometry import Array
@@ -22,13 +21,12 @@ from tokenflock.model import Model
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
 WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
-HANDOVER_S = 1e-4  # how long one thread of Python keeps the others waiting while runs go side by side
 CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
 TELL_S = 0.1  # progress is told at most ten times a second
 BAR_AFTER_S = 2.0
-LONG = 1e4  # progress is told in log time from this t_end on
+OFF_SPHERE = {"float64": 1e-9, "float32": 1e-3}  # of |x|^2: farther off the sphere a token is no result of rounding
+LONG = 1e4  # progress is told, and default times are made, in log time from this t_end on
 
-T = TypeVar("T")
 Reducer = Callable[[Array], Any]
 Telling = bool | Callable[[float], None] | None  # True: a bar, None: a bar on a terminal, or a function of the fraction
 
@@ -46,6 +44,9 @@ class Record:
     evaluations: int = 0
     outcome: Outcome = Outcome.INTERRUPTED
     switched: float = math.nan  # when the scheme became implicit
+    bodies: Bodies | None = None  # of a run by implicit steps
+    note: str = ""  # what is to be said beside its outcome
+    broken: bool = False  # its engine went on with tokens that are none
 
 
 class Finished(NamedTuple):
@@ -62,68 +63,17 @@ def patience(engine: Engine, model: Model, n_tokens: int, seconds: float, runs: 
     return max(1, int(seconds / engine.evaluation_s(model, n_tokens, runs)))
 
 
-class QuickTurns:
-    """A run of a few milliseconds that comes out of its compiled call should not wait 5 more for its turn in Python.
+def sound(task: Task, frames: np.ndarray) -> int:
+    """How many of the first frames (times, n, m) hold tokens: finite, and on the sphere where the model lives there.
 
-    The interval is one for the whole process, and calls overlap: the last one out puts it back.
+    No outcome says more than this: engines look for what overflows where it is cheap, and not everywhere.
     """
-
-    def __init__(self) -> None:
-        self._lock, self._inside, self._usual = threading.Lock(), 0, 0.0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._usual = sys.getswitchinterval()
-                sys.setswitchinterval(HANDOVER_S)
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                sys.setswitchinterval(self._usual)
-
-
-QUICK_TURNS = QuickTurns()
-
-
-def side_by_side(one: Callable[[int], T], runs: int, stop: NDArray[np.uint8]) -> list[T]:
-    """one(r) of every run r, a run a core. If one raises, or on Ctrl-C, `stop` is set: those under way end soon."""
-    with QUICK_TURNS:
-        pool = ThreadPoolExecutor(min(threads(), runs))
-        futures = [pool.submit(one, r) for r in range(runs)]
-        try:
-            left = set(futures)
-            while left:
-                # Not FIRST_COMPLETED: waking up for each of thousands of runs costs more than the runs.
-                done, left = wait(left, timeout=0.2, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-            return [future.result() for future in futures]
-        except BaseException:
-            stop[0] = 1
-            raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def in_order(one: Callable[[int], T], numbers: Sequence[int], told: Callable[[int], None] | None = None) -> list[T]:
-    """one(k) of every number k, over the cores. told: called with how many are done, in their order."""
-    from threadpoolctl import threadpool_limits
-
-    # They share the cores: matrix products that take all of them would only wait for each other.
-    with QUICK_TURNS, threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(threads()) as pool:
-        results: list[T] = []
-        try:
-            for result in pool.map(one, numbers):
-                results.append(result)
-                if told is not None:
-                    told(len(results))
-            return results
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    d = task.model.dim
+    good = np.isfinite(frames).all(axis=(1, 2))
+    if task.model.space == "sphere":
+        square = np.einsum("tia,tia->ti", frames[..., :d], frames[..., :d])
+        good &= (np.abs(square - 1.0) <= OFF_SPHERE[task.dtype]).all(axis=1)
+    return len(frames) if good.all() else int(np.argmin(good))
 
 
 class Runner:
@@ -141,7 +91,7 @@ class Runner:
     ) -> None:
         self.engine, self.task, self.times, self.most_steps = engine, task, times, most_steps
         self.reducers, self.positions = reducers, positions
-        self.progress = Progress(progress, task.t_end)
+        self.progress = Progress(progress, task.t_end) if is_told(progress) else None
         self.stop = np.zeros(1, dtype=np.uint8)
 
     def run(self, starts: Array) -> Finished:
@@ -152,7 +102,8 @@ class Runner:
         if self.positions:
             space = np.empty((runs, len(self.times), n, columns), dtype=self.task.dtype)
         records = [Record(None if space is None else space[r]) for r in range(runs)]
-        self.progress.begin(runs)
+        if self.progress:
+            self.progress.begin(runs)
         cores = threads()
         # Runs go side by side, one a core; if there are fewer than cores, one after the other over all cores.
         beside = cores if runs >= cores else 1
@@ -172,7 +123,8 @@ class Runner:
             for record in records:
                 self._fill_missing(record)
         finally:
-            self.progress.end()
+            if self.progress:
+                self.progress.end()
         if self.reducers:
             self._complete(records)
         return Finished(self.task, self.times, records, space)
@@ -192,10 +144,10 @@ class Runner:
         finally:
             record.t, record.steps = stepper.t, stepper.steps
             record.rejected, record.evaluations = stepper.rejected, stepper.evaluations
-            record.switched = stepper.switched
+            record.switched, record.bodies = stepper.switched, stepper.bodies
             if record.filled < len(self.times):
                 self._fill_missing(record)
-            if not self.stop[0]:
+            if self.progress and not self.stop[0]:
                 self.progress.finish(r)
 
     def _advance(self, record: Record, stepper: Stepper, start: Array, evaluations: int, r: int) -> None:
@@ -210,12 +162,17 @@ class Runner:
             assert frames is not None
             got = 0
             while got < size and stepper.outcome is None and stepper.steps <= self.most_steps:
-                new = stepper.advance(self.times[first + got : first + size], frames[got:size], evaluations)
+                made = stepper.advance(self.times[first + got : first + size], frames[got:size], evaluations)
+                new = sound(self.task, frames[got : got + made])
                 if self.reducers:
                     self._reduce(record, frames[got : got + new], first + got)
                 got += new
                 record.filled = first + got
-                self.progress.show(r, stepper.t)
+                if new < made:  # whatever the engine says of it
+                    record.outcome = Outcome.NOT_FINITE
+                    return
+                if self.progress:
+                    self.progress.show(r, stepper.t)
             if got < size:
                 record.outcome = stepper.outcome or Outcome.INTERRUPTED
                 return
@@ -242,9 +199,9 @@ class Runner:
                     record.t, record.steps = float(batch.t[r]), int(batch.steps[r])
                     record.rejected, record.evaluations = int(batch.rejected[r]), int(batch.evaluations[r])
                     whole = Outcome.DONE if record.filled == len(self.times) else Outcome.INTERRUPTED
-                    record.outcome = batch.outcomes[r] or whole
+                    record.outcome = Outcome.NOT_FINITE if record.broken else batch.outcomes[r] or whole
                     self._fill_missing(record)
-                    if not self.stop[0]:
+                    if self.progress and not self.stop[0]:
                         self.progress.finish(first + r)
 
     def _follow(self, batch: Ensemble, records: list[Record], starts: Array, space: Array | None, first: int) -> None:
@@ -264,10 +221,15 @@ class Runner:
                     batch.advance(times, frames, filled, evaluations)
                 finally:  # what is there is kept, whoever ends it
                     for r in map(int, np.flatnonzero(filled > before)):
-                        self._reduce(records[r], frames[r, before[r] : filled[r]], begin + int(before[r]))
-                        records[r].filled = begin + int(filled[r])
-                for r, t in enumerate(batch.t):
-                    self.progress.show(first + r, float(t))
+                        if records[r].broken:
+                            continue
+                        new = sound(self.task, frames[r, before[r] : filled[r]])
+                        records[r].broken = bool(new < filled[r] - before[r])
+                        self._reduce(records[r], frames[r, before[r] : before[r] + new], begin + int(before[r]))
+                        records[r].filled = begin + int(before[r]) + new
+                if self.progress:
+                    for r, t in enumerate(batch.t):
+                        self.progress.show(first + r, float(t))
             for r, record in enumerate(records):
                 if batch.outcomes[r] is Outcome.COLLAPSED and record.filled == begin + len(times):
                     self._repeat(record, frames[r, len(times) - 1 :])
@@ -301,21 +263,26 @@ class Runner:
                 record.reduced.setdefault(name, np.full(shapes[0] if shapes else len(self.times), np.nan))
 
 
+def is_told(wanted: Telling) -> bool:
+    """Whether anybody hears how far the runs are."""
+    return sys.stderr.isatty() if wanted is None else callable(wanted) or bool(wanted)
+
+
 class Progress:
     """How far the runs are: a bar on a terminal, a function of the fraction, or nothing."""
 
     def __init__(self, wanted: Telling, t_end: float) -> None:
-        self._t_end, self._lock = t_end, threading.Lock()
+        self._t_end, self._long, self._lock = t_end, t_end >= LONG, threading.Lock()
         self._tell = wanted if callable(wanted) else None
-        self._bar_wanted = sys.stderr.isatty() if wanted is None else bool(wanted) and self._tell is None
+        self._bar_wanted = is_told(wanted) and self._tell is None
         self._bar: Any = None
         self._task: Any = None
-        self._done = np.zeros(0)
+        self._reached = np.zeros(0)  # by every run, in log(1 + t) if the run is long
         self._began = self._shown = 0.0
 
     def begin(self, runs: int) -> None:
         """Start the clock."""
-        self._done = np.zeros(runs)
+        self._reached = np.zeros(runs)
         self._began = time.monotonic()
 
     def finish(self, r: int) -> None:
@@ -324,21 +291,30 @@ class Progress:
 
     def show(self, r: int, t: float) -> None:
         """Run r has reached t."""
-        # Over many decades of time the work is even in its logarithm.
-        share = math.log1p(t) / math.log1p(self._t_end) if self._t_end > LONG else t / self._t_end
-        self._done[r] = max(self._done[r], min(1.0, share))
+        self._reached[r] = max(self._reached[r], self._clock(t))
         now = time.monotonic()
         if now - self._shown < TELL_S or not (self._tell or self._bar_wanted):
             return
         with self._lock:
             self._shown = now
-            fraction = float(self._done.mean())
             if self._tell:
-                self._tell(fraction)
+                self._tell(self._fraction())
             elif self._bar or now - self._began > BAR_AFTER_S:
-                self._draw(fraction)
+                self._draw(self._fraction(), self._pace(now) if self._long else "")
 
-    def _draw(self, fraction: float) -> None:
+    def _clock(self, t: float) -> float:
+        """Over many decades of time the work is even in its logarithm."""
+        return math.log1p(t) if self._long else t
+
+    def _fraction(self) -> float:
+        return float(np.minimum(self._reached / self._clock(self._t_end), 1.0).mean())
+
+    def _pace(self, now: float) -> str:
+        """The present time of a long run, of several the middle one in log time, and decades a second so far."""
+        reached = float(self._reached.mean())
+        return f"t = {math.expm1(reached):.1e}, {reached / math.log(10) / max(now - self._began, TELL_S):.2g} decades/s"
+
+    def _draw(self, fraction: float, pace: str) -> None:
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -348,15 +324,16 @@ class Progress:
                 BarColumn(),
                 TextColumn("{task.percentage:3.0f}%"),
                 TimeRemainingColumn(),
+                TextColumn("{task.fields[pace]}"),
             )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("simulate", total=1.0)
-        self._bar.update(self._task, completed=fraction)
+            self._task = self._bar.add_task("simulate", total=1.0, pace="")
+        self._bar.update(self._task, completed=fraction, pace=pace)
 
     def end(self) -> None:
         """Take the bar away; tell a function that all is done."""
         if self._bar is not None:
             self._bar.stop()
         if self._tell:
-            self._tell(float(self._done.mean()) if self._done.size else 1.0)
+            self._tell(self._fraction() if self._reached.size else 1.0)

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tokenflock.errors import unknown
+from tokenflock.arguments import is_number, named, real, scalar, whole
+from tokenflock.errors import bad
 from tokenflock.geometry import Array
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ def growth(error: float, before: float, order: int) -> float:
 
     Errors are in units of the tolerance: a PI controller, bounded on both sides.
     """
+    _check(order, error=error, before=before)
     now, then = max(error, LEAST), max(before, LEAST)
     factor = SAFETY * now ** (-PROPORTIONAL / order) * then ** (INTEGRAL / order)
     return float(min(GROW, max(SHRINK, factor)))
@@ -45,7 +49,8 @@ def growth(error: float, before: float, order: int) -> float:
 
 def shrinkage(error: float, order: int) -> float:
     """The factor of the next try after a step that was rejected for this error, which may not be finite."""
-    return max(SHRINK, SAFETY * error ** (-1 / order)) if math.isfinite(error) else SHRINK
+    _check(order, error=error)
+    return max(SHRINK, SAFETY * max(error, LEAST) ** (-1 / order)) if math.isfinite(error) else SHRINK
 
 
 def first_step(small: float, speed: float, change: float, order: int, longest: float) -> float:
@@ -53,11 +58,22 @@ def first_step(small: float, speed: float, change: float, order: int, longest: f
 
     (Hairer, Norsett & Wanner, Solving ODEs I, II.4.)
     """
+    _check(order, small=small, speed=speed, change=change, longest=longest)
+    if not max(speed, change) > 0:
+        raise bad("speed, change", (speed, change), "numbers of which one is > 0", "What rests needs no first step.")
     return float(min(100 * small, (0.01 / max(speed, change)) ** (1 / order), longest))
 
 
 def hermite(t: float, nodes: Sequence[float], states: Sequence[Y], slopes: Sequence[Y]) -> Y:
     """The polynomial through states and slopes at k nodes, of degree 2k - 1, at time t; of arrays or tensors."""
+    at = real("nodes", nodes, "times up to 1e300, no two the same", lambda v: np.abs(v) <= 1e300)
+    if at.ndim != 1 or not at.size or len(np.unique(at)) < at.size:
+        raise bad("nodes", nodes, "finite times, no two the same")
+    t = scalar("t", t, "a time up to 1e300", lambda v: np.abs(v) <= 1e300)
+    for name, given in (("states", states), ("slopes", slopes)):
+        rows = given if isinstance(given, list | tuple | np.ndarray) else ()
+        if len(rows) != at.size or any(not hasattr(row, "shape") or row.shape != rows[0].shape for row in rows):
+            raise bad(name, given, f"{at.size} arrays or tensors of one shape, one for each node")
     result: Y = states[0] - states[0]
     for k, node in enumerate(nodes):
         others = [o for j, o in enumerate(nodes) if j != k]
@@ -66,6 +82,14 @@ def hermite(t: float, nodes: Sequence[float], states: Sequence[Y], slopes: Seque
         part: Y = p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
         result = result + part
     return result
+
+
+def _check(order: int, **sizes: float) -> None:
+    """The numbers that a controller is given; an error may be nan or inf."""
+    whole("order", order, 1)
+    for name, value in sizes.items():
+        if not is_number(value) or value < 0:
+            raise bad(name, value, "a number >= 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +109,16 @@ class Scheme:
         times: Array = self.a.sum(axis=1)
         return times
 
-    @property
+    @cached_property
     def adaptive(self) -> bool:
         """Whether the step size is chosen from an error estimate."""
         return self.error is not None
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """a, b and the error weights below each other, as compiled loops read them: (stages + 2, stages)."""
+        error = np.zeros_like(self.b) if self.error is None else self.error
+        return np.concatenate([self.a, self.b[None], error[None]]).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,13 +220,14 @@ RODAS = Rosenbrock(
     source="Hairer & Wanner, Solving Ordinary Differential Equations II, Springer (1996), RODAS",
 )
 
-SCHEMES: dict[str, Scheme | Rosenbrock] = {scheme.name: scheme for scheme in (EULER, HEUN, RK4, TSIT5, RODAS)}
+#: the same steps for the leaders of a causal run alone, once clusters stand
+SKELETON = replace(RODAS, name="skeleton")
+
+SCHEMES: dict[str, Scheme | Rosenbrock] = {scheme.name: scheme for scheme in (EULER, HEUN, RK4, TSIT5, RODAS, SKELETON)}
 EXPLICIT = (*(name for name, scheme in SCHEMES.items() if isinstance(scheme, Scheme)), "layers")
 NAMES = ("auto", *SCHEMES, "layers")
 
 
 def scheme_named(name: str) -> Scheme | Rosenbrock:
     """The table with this name."""
-    if name not in SCHEMES:
-        raise unknown("scheme", name, NAMES)
-    return SCHEMES[name]
+    return SCHEMES[named("scheme", name, SCHEMES)]

@@ -10,24 +10,29 @@ import time as clock
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tokenflock.accessor import register
-from tokenflock.engine.contract import Outcome
+from tokenflock.arguments import flag, instance
+from tokenflock.engine.contract import Merger, Outcome, Task
 from tokenflock.errors import EngineError, SpecError, bad, clash
 from tokenflock.geometry import Array
 from tokenflock.model import Model
+from tokenflock.preparation import prepared
 from tokenflock.request import ATOL, AUTO, DTYPE, RTOL, SEED, Job, Request
 from tokenflock.runner import Finished, Record, Reducer, Telling
-from tokenflock.trajectory import AXIS, RUN, SCHEMA, TIME, TOKEN, boolean_from, describe, model_of
+from tokenflock.trajectory import AXIS, MERGER, RUN, SCHEMA, TIME, TOKEN, boolean_from, describe, model_of, validate
 
 if TYPE_CHECKING:
     import xarray as xr
 
+# Names that a trajectory has: no reducer may have them.
 TAKEN = {"x", "radius", "start", "time", "run", "token", "axis", "steps", "rejected", "evaluations", "outcome"}
-TAKEN |= {"boolean_from"}  # names that a trajectory has: no reducer may have them
+TAKEN |= {"boolean_from", "left", *(f"merger_{name}" for name in Merger._fields)}
+BLANKS = 8  # trajectories without numbers that are kept for a request
+MERGER_TYPES = (np.float64, np.int64, np.int64, np.int64, np.int64)
 
 
 def simulate(
@@ -56,13 +61,15 @@ def simulate(
     - `start`: tokens (n, dim), or an ensemble (runs, n, dim) in which every run has its own step size.
     - `t_end`: the end of time. A run may end earlier, and says so in `run.attrs["outcome"]`. `numpy.inf`: until all
       tokens have met, or nothing moves any more; then it is found, and `times` may be a function of it.
-    - `times`: what to keep, any increasing array in [0, t_end]; 101 equal steps if left out. The error at every kept
-      time is held to the tolerance (but a ReLU feed-forward has kinks, and near them it can be 80 times that), and
-      nothing after the last one is computed.
+    - `times`: what to keep, any increasing array in [0, t_end]. Left out: 101 in equal steps, or for t_end >= 1e4 0
+      and 100 in equal ratios from 0.01 (every layer with scheme="layers"). The error at every kept time is held to
+      the tolerance (but a ReLU feed-forward has kinks, and near them it can be 80 times that), and nothing after the
+      last one is computed.
     """
     job = Request(model, t_end, times, scheme, rtol, atol, dt, engine, dtype, seed).starting(start)
-    reducers = dict(reduce or {})
-    _check_kept(reducers, positions)
+    reducers = _checked_reducers(reduce, positions)
+    check_progress(progress)
+    flag("throw", throw)
     began = clock.perf_counter()
     found = job.run(reducers, positions, progress)
     data = _dataset(job, found, clock.perf_counter() - began)
@@ -77,9 +84,10 @@ OTHER_ARGUMENTS = """
 
 - `scheme`: "auto", "tsit5" (adaptive), "euler", "heun", "rk4" (fixed step `dt`), or "layers", the discrete-time
   transformer with one block a step of `dt`; "rosenbrock" takes implicit steps on the sphere, which grow while
-  nothing happens: t_end = 1e30 is no longer than 1e3 (its default times are spread over the decades). auto: tsit5,
-  and from t = 100 on rosenbrock where that takes far fewer steps (`run.attrs["switched"]` says so); heun with
-  noise and euler at beta = inf, with dt = 0.01.
+  nothing happens: t_end = 1e30 is no longer than 1e3 (and `times` are in equal ratios for t_end > 1); "skeleton"
+  follows the leaders of a causal run alone from t = 100 on (V = c I, Q'K = c' I).
+  auto: tsit5, and from t = 100 on rosenbrock where that takes far fewer steps (`run.attrs["switched"]` says so); heun
+  with noise and euler at beta = inf, with dt = 0.01.
 - `rtol`, `atol`: the local error allowed for every token, atol + rtol |x_i|.
 - `reduce`: {"name": fn} keeps fn(x) of every kept frame x (n, dim) beside the positions, or instead of them with
   `positions=False`.
@@ -97,17 +105,18 @@ simulate.__doc__ = f"{inspect.cleandoc(simulate.__doc__ or '')}\n{OTHER_ARGUMENT
 
 def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
     """Repeat a trajectory from its own attributes, bit for bit; keywords of `simulate` change what is asked."""
+    validate(run)
     if "extended" in run.attrs:
         raise SpecError(
             f"this run was extended from {run.attrs['extended']} tokens: its tokens were computed in two parts, and "
             "`again` cannot repeat that. Run them all at once: flock.simulate(model, run['start'].values, t_end)."
         )
-    reducers = json.loads(run.attrs["reduce"])
+    reducers, times = (_listed(run, name) for name in ("reduce", "times"))
     if reducers and "reduce" not in changes:
         raise SpecError(f"this run kept {', '.join(reducers)}: functions are not stored, pass reduce={{...}} again.")
-    dt = run.attrs["dt"]
+    dt = run.attrs.get("dt", math.nan)
     options: dict[str, Any] = {
-        "times": json.loads(run.attrs["times"]),
+        "times": times,
         "scheme": run.attrs["scheme"],
         "rtol": float(run.attrs["rtol"]),
         "atol": float(run.attrs["atol"]),
@@ -121,16 +130,37 @@ def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
     return simulate(model_of(run), run["start"].values, float(run.attrs["t_end"]), **(options | changes))
 
 
-def _check_kept(reducers: Mapping[str, Reducer], positions: bool) -> None:
-    if not isinstance(positions, bool | np.bool_):
-        raise bad("positions", positions, "True or False")
+def _listed(run: xr.Dataset, name: str) -> list[Any]:
+    """A list that a trajectory keeps as JSON among its attributes."""
+    try:
+        found = json.loads(run.attrs[name])
+    except (KeyError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        given = run.attrs.get(name)
+        raise bad(f"run.attrs[{name!r}]", given, "the list that flock.simulate wrote", "Repeat it with flock.simulate.")
+    return found
+
+
+def check_progress(progress: Telling) -> None:
+    """Whether this is a way to be told how far a run is."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise bad("progress", progress, "True, False, or a function of the fraction done")
+
+
+def _checked_reducers(reduce: Mapping[str, Reducer] | None, positions: bool) -> dict[str, Reducer]:
+    flag("positions", positions)
+    example = "For example reduce={'last': lambda x: x[-1]}."
+    given = instance("reduce", {} if reduce is None else reduce, Mapping, "{name: function}", example)  # type: ignore[type-abstract]
+    reducers = dict(given)
     for name, function in reducers.items():
-        if not name.isidentifier() or name in TAKEN or name.startswith("model_"):
+        if not isinstance(name, str) or not name.isidentifier() or name in TAKEN or name.startswith("model_"):
             raise bad("reduce", name, "names that are identifiers and not those of a trajectory")
         if not callable(function):
             raise bad(f"reduce[{name!r}]", function, "a function of the tokens x (n, dim)")
     if not positions and not reducers:
         raise clash("positions=False", "no reduce", "Nothing would be kept: give reduce={'name': function}.")
+    return reducers
 
 
 def _raise_if_failed(found: Finished) -> None:
@@ -150,15 +180,12 @@ def versions() -> dict[str, str]:
 
 def _dataset(job: Job, found: Finished, wall: float) -> xr.Dataset:
     """The trajectory of one run, or of an ensemble."""
-    import xarray as xr
-
-    register()
     start, records, frames = job.start, found.records, found.frames
+    alike = outline_of(found.task, found.times) if job.request.endless else outline(job.request)
     single = start.ndim == 2
     lead: tuple[str, ...] = () if single else (RUN,)
     kept = records[0].filled if single else len(found.times)
     model, d = found.task.model, found.task.model.dim
-    text, variables = describe(model)
     data: dict[str, Any] = {"start": ((*lead, TOKEN, AXIS), start)}
     if frames is not None:
         whole = frames[0, :kept] if single else frames
@@ -169,13 +196,14 @@ def _dataset(job: Job, found: Finished, wall: float) -> xr.Dataset:
         values = records[0].reduced[name][:kept] if single else np.stack([r.reduced[name] for r in records])
         extra = tuple(f"{name}_{k}" for k in range(values.ndim - len(lead) - 1))
         data[name] = ((*lead, TIME, *extra), values)
-    attrs = {"schema": SCHEMA, "model": text, **_attributes(job, found), "wall_s": wall}
-    attrs["versions"] = json.dumps(versions())
+    attrs = alike.attributes | _ending(found) | {"engine": job.engine.name, "wall_s": wall}
+    attrs["reduce"] = json.dumps(sorted(records[0].reduced))
     for name in ("steps", "rejected", "evaluations"):
-        counts = np.array([getattr(r, name) for r in records])
-        attrs[name] = int(counts.sum())
+        counts = [getattr(r, name) for r in records]
+        attrs[name] = sum(counts)
         if not single:
-            data[name] = (RUN, counts)
+            data[name] = (RUN, np.array(counts))
+    _tell_bodies(data, attrs, records, single)
     if model.space == "rescaled":
         boolean = _boolean_from(found)
         if single:
@@ -184,34 +212,91 @@ def _dataset(job: Job, found: Finished, wall: float) -> xr.Dataset:
             data["boolean_from"] = (RUN, boolean)
     if not single:
         data["outcome"] = _outcomes(records)
-    # xarray would ask Dask about the arrays first, where it is installed, and import all of it for that.
-    made = {
-        name: xr.Variable(axes, array, notes[0] if notes else None, fastpath=True)
-        for name, (axes, array, *notes) in (data | variables).items()
-    }
-    times = xr.Variable(TIME, found.times[:kept], fastpath=True)
-    return xr.Dataset(made, coords={TIME: times}, attrs=attrs | job.engine.told())
+    data |= {name: (axes, array.copy()) for name, axes, array in alike.variables}
+    if kept < len(found.times):
+        alike = alike._replace(times=found.times[:kept], blanks={})
+    made: xr.Dataset = alike.blank(data).copy(data={name: array for name, (_, array, *_) in data.items()})
+    made.attrs = attrs | job.engine.told()
+    return made
 
 
-def _attributes(job: Job, found: Finished) -> dict[str, Any]:
-    """All that `again` needs beside the model and the start, and how the runs ended."""
-    task, records = found.task, found.records
-    switched = [r.switched for r in records if not math.isnan(r.switched)]
-    return {
-        "outcome": _summary(records),
-        # "auto" where the scheme changed on the way, so that `again` does the same
-        "scheme": AUTO if switched else task.scheme_name,
-        "switched": min(switched, default=math.nan),
-        "engine": job.engine.name,
+class Outline(NamedTuple):
+    """What all trajectories of a request have alike."""
+
+    attributes: dict[str, Any]  # all that `again` needs beside the start
+    variables: tuple[tuple[str, tuple[str, ...], Array], ...]  # the arrays of the model
+    times: Array
+    blanks: dict[Any, xr.Dataset]
+
+    def blank(self, data: Mapping[str, Any]) -> xr.Dataset:
+        """A trajectory without numbers. xarray copies one, its axis of time too, in a fifth of the time to make it."""
+        shapes = tuple([(name, array.shape, array.dtype) for name, (_, array, *_) in data.items()])
+        made = self.blanks.get(shapes)
+        if made is None:
+            import xarray as xr
+
+            register()
+            # xarray would ask Dask about arrays first, where it is installed, and import all of it for that.
+            variables = {}
+            for name, (axes, array, *notes) in data.items():
+                nothing = np.broadcast_to(np.zeros((), array.dtype), array.shape)
+                variables[name] = xr.Variable(axes, nothing, notes[0] if notes else None, fastpath=True)
+            times = self.times.copy()
+            times.setflags(write=False)  # all copies share them
+            made = xr.Dataset(variables, coords={TIME: xr.Variable(TIME, times, fastpath=True)})
+            if len(self.blanks) < BLANKS:
+                self.blanks[shapes] = made
+        return made
+
+
+@prepared
+def outline(request: Request) -> Outline:
+    """The outline of a request that has an end."""
+    return outline_of(request.task, request.kept)
+
+
+def outline_of(task: Task, times: Array) -> Outline:
+    """The outline of runs of a task."""
+    text, variables = describe(task.model)
+    attributes = {
+        "schema": SCHEMA,
+        "model": text,
         "dtype": task.dtype,
         "seed": task.seed if abs(task.seed) < 2**63 else str(task.seed),  # files hold 64 bits
         "rtol": task.rtol,
         "atol": task.atol,
         "dt": math.nan if task.dt is None else task.dt,
         "t_end": task.t_end,
-        "times": json.dumps(found.times.tolist()),
-        "reduce": json.dumps(sorted(records[0].reduced)),
+        "times": json.dumps(times.tolist()),
+        "versions": json.dumps(versions()),
     }
+    return Outline(attributes, tuple((name, *given) for name, given in variables.items()), times, {})
+
+
+def _ending(found: Finished) -> dict[str, Any]:
+    """How the runs ended."""
+    switched = [r.switched for r in found.records if not math.isnan(r.switched)]
+    return {
+        "outcome": _summary(found.records),
+        # "auto" where the scheme changed on the way, so that `again` does the same
+        "scheme": AUTO if switched and found.task.auto else found.task.scheme_name,
+        "switched": min(switched, default=math.nan),
+    }
+
+
+def _tell_bodies(data: dict[str, Any], attrs: dict[str, Any], records: list[Record], single: bool) -> None:
+    """What runs by implicit steps tell of their bodies: how many are left, and in a single run each merger."""
+    told = [r.bodies for r in records if r.bodies is not None]
+    if len(told) < len(records):
+        return
+    attrs["bodies"] = f"never formed: {told[0].never}" if told[0].never else "formed"
+    attrs["opened"], attrs["slack"] = sum(b.opened for b in told), max(b.slack for b in told)
+    if not single:
+        data["left"] = (RUN, np.array([b.left for b in told]))
+        return
+    attrs["left"] = told[0].left
+    for k, name in enumerate(Merger._fields):
+        data[f"merger_{name}"] = (MERGER, np.array([merger[k] for merger in told[0].mergers], dtype=MERGER_TYPES[k]))
 
 
 def _boolean_from(found: Finished) -> Array:
@@ -232,7 +317,7 @@ def _outcomes(records: list[Record]) -> tuple[str, Any, dict[str, Any]]:
 
 def _summary(records: list[Record]) -> str:
     """One sentence for all runs."""
-    outcomes = [r.outcome for r in records]
+    outcomes, notes = [r.outcome for r in records], [r.note for r in records]
     if len(set(outcomes)) == 1:
-        return outcomes[0].value
+        return " ".join([outcomes[0].value, *dict.fromkeys(note for note in notes if note)])
     return " ".join(f"{outcomes.count(o)} of {len(outcomes)} runs: {o.value}" for o in Outcome if o in outcomes)

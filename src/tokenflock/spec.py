@@ -10,6 +10,7 @@
     layer_norm = {kind = "mix", switch = 2.0}            # or "pre", "mix:2"
     feedforward = {w = [[1.0, 0.0], [0.0, 1.0]], activation = "tanh"}
     frozen = {tokens = [[1.0, 0.0]], weights = [2.0]}
+    masses = [1.0, 2.0]                                  # how often each token counts; or rows, or {file = "m.npy"}
 
     [start]                       # keywords of a function of tokenflock.start; or only file = "x.npy" or array = [[..]]
     kind = "uniform"
@@ -42,7 +43,7 @@ from tokenflock.errors import FileError, SpecError, TokenflockError, bad, clash,
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
-from tokenflock.request import finite_end
+from tokenflock.request import default_times, finite_end
 from tokenflock.rules import MASKS
 from tokenflock.start import STARTS
 from tokenflock.weights import FAMILIES, PAPER_B
@@ -150,10 +151,10 @@ def plain(text: str) -> Any:
     return text
 
 
-def _named(
-    what: str, table: Mapping[str, Any], key: str, functions: Mapping[str, Callable[..., Array]], **filled: Any
-) -> Callable[..., Array]:
-    """The function that table[key] names, as `name` or `name:keywords`, with the rest of the table."""
+def named(
+    what: str, table: Mapping[str, Any], key: str, functions: Mapping[str, Callable[..., Array]]
+) -> tuple[str, dict[str, Any]]:
+    """The function that table[key] names, as `name` or `name:keywords`; and its keywords, the rest of the table too."""
     if not isinstance(table.get(key), str):
         raise bad(what, table.get(key), f"a name in quotes, one of {', '.join(functions)}")
     name, colon, words = table[key].partition(":")
@@ -166,7 +167,15 @@ def _named(
     rest = {k: v for k, v in table.items() if k != key}
     for twice in said.keys() & rest.keys():
         raise clash(f"{what} {table[key]!r}", f"{twice} = {rest[twice]!r}", f"Say {twice} once.")
-    return bound(f"{what} {name!r}", functions[name], said | rest, **filled)
+    return name, said | rest
+
+
+def _named(
+    what: str, table: Mapping[str, Any], key: str, functions: Mapping[str, Callable[..., Array]], **filled: Any
+) -> Callable[..., Array]:
+    """The function that table[key] names, with its keywords."""
+    name, keywords = named(what, table, key, functions)
+    return bound(f"{what} {name!r}", functions[name], keywords, **filled)
 
 
 def array_in(name: str, file: Any, folder: Path) -> Array:
@@ -209,6 +218,15 @@ def _matrix(name: str, given: Any, dim: int, folder: Path) -> Array:
     return _named(f"{name} family", given, "family", MATRICES, dim=dim)()
 
 
+def _masses(given: Any, folder: Path) -> Array:
+    """Numbers, rows of them, or a .npy file."""
+    given = {"file": given} if isinstance(given, str) else given
+    if not isinstance(given, Mapping):
+        return _numbers("masses", given)
+    known("key of masses", given, ["file"])
+    return array_in("masses", given.get("file"), folder)
+
+
 def _mask(given: Any) -> str | Window:
     if isinstance(given, Window) or (isinstance(given, str) and given in MASKS):
         return given
@@ -239,6 +257,8 @@ def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
         raise bad("[model] dim", given.get("dim"), "an integer >= 1", "Every model needs its dimension: dim = 2.")
     for name in given.keys() & {"query", "key", "value"}:
         given[name] = _matrix(name, given[name], dim, folder)
+    if "masses" in given:
+        given["masses"] = _masses(given["masses"], folder)
     for name in given.keys() & PARTS.keys():
         if isinstance(given[name], PARTS[name]):
             continue
@@ -286,7 +306,7 @@ def _times(given: Any, t_end: float, long: bool = False) -> Array:
         return _numbers("times", given)
     match [plain(part) for part in str(given).split(":")]:
         case [int(n)] if long and n >= 3:
-            return np.concatenate([[0.0], np.geomspace(1e-2, t_end, n - 1)])
+            return default_times(t_end, n, long)
         case [int(n)] if n >= 2 and not long:
             return np.linspace(0.0, t_end, n)
         case ["log", int(first) | float(first), int(n)] if 0 < first < t_end and n >= 2:

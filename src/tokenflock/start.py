@@ -1,4 +1,6 @@
-"""Starting tokens: every function is (n_tokens, dim, ..., seed=0, runs=None) -> (n, d), or (R, n, d) with runs=R.
+"""Starting tokens: random ones are (n_tokens, dim, ..., seed=0, runs=None) -> (n, d), or (R, n, d) with runs=R.
+
+gather and quadrature make weighted starts, (tokens, masses) for `Model(masses=...)`.
 
 Run r draws from its own generator, seeded by [seed, r]: it does not depend on how many runs are asked for, and a plain
 call is run 0. uniform, cap, cube, gaussian and von_mises_fisher draw token after token, so that the first k tokens
@@ -12,20 +14,22 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tokenflock.arguments import real, scalar, whole
+from tokenflock.arguments import count, real, room, scalar, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import Array, retract, to_sphere
 from tokenflock.theory import cap_measure
 from tokenflock.weights import orthonormal_rows
 
+EMPTY = "An empty ensemble has nothing to simulate; leave runs out for a single start."
 Draw = Callable[[np.random.Generator], Array]
 # Candidates that the rejection sampler draws at a time: fixed, so that token k is the k-th accepted one whatever n is.
 BLOCK = 256
+MOST_WIDE = 1e300  # beyond it tokens leave the range of float64
 
 
 def uniform(n_tokens: int, dim: int, seed: int = 0, runs: int | None = None) -> Array:
     """Independent tokens, uniform on S^{d-1}."""
-    n, d = _sizes(n_tokens, dim, sphere=True)
+    n, d = _sizes(n_tokens, dim, runs, sphere=True)
     return _ensemble(lambda generator: to_sphere(generator, (n, d)), seed, runs)
 
 
@@ -33,7 +37,7 @@ def cap(
     n_tokens: int, dim: int, angle: float, center: ArrayLike | None = None, seed: int = 0, runs: int | None = None
 ) -> Array:
     """Independent tokens, uniform within geodesic distance angle of center (the first axis if not given)."""
-    n, d = _sizes(n_tokens, dim, sphere=True)
+    n, d = _sizes(n_tokens, dim, runs, sphere=True)
     radius, w = _radius("angle", angle, d), _center(center, d)
 
     def draw(generator: np.random.Generator) -> Array:
@@ -45,15 +49,15 @@ def cap(
 
 def cube(n_tokens: int, dim: int, half_width: float = 1.0, seed: int = 0, runs: int | None = None) -> Array:
     """Independent tokens, uniform on [-half_width, half_width]^d: the starts of paper B (not on the sphere)."""
-    n, d = _sizes(n_tokens, dim)
-    w = scalar("half_width", half_width, "a number > 0", lambda v: v > 0)
+    n, d = _sizes(n_tokens, dim, runs)
+    w = scalar("half_width", half_width, f"a number > 0, up to {MOST_WIDE:g}", lambda v: (v > 0) & (v <= MOST_WIDE))
     return _ensemble(lambda generator: generator.uniform(-w, w, (n, d)), seed, runs)
 
 
 def gaussian(n_tokens: int, dim: int, scale: float = 1.0, seed: int = 0, runs: int | None = None) -> Array:
     """Independent N(0, scale^2 I) tokens of R^d (not on the sphere)."""
-    n, d = _sizes(n_tokens, dim)
-    s = scalar("scale", scale, "a number > 0", lambda v: v > 0)
+    n, d = _sizes(n_tokens, dim, runs)
+    s = scalar("scale", scale, f"a number > 0, up to {MOST_WIDE:g}", lambda v: (v > 0) & (v <= MOST_WIDE))
     return _ensemble(lambda generator: s * generator.standard_normal((n, d)), seed, runs)
 
 
@@ -64,7 +68,7 @@ def orthonormal(n_tokens: int, dim: int, seed: int = 0, runs: int | None = None)
 
 def equiangular(n_tokens: int, dim: int, overlap: float, seed: int = 0, runs: int | None = None) -> Array:
     """n <= d unit tokens with <x_i, x_j> = overlap for all i != j, uniform among all such (E.4)."""
-    n, d = _sizes(n_tokens, dim, sphere=True)
+    n, d = _sizes(n_tokens, dim, runs, sphere=True)
     if n > d:
         raise bad("n_tokens", n_tokens, f"1 to dim = {d}", "So many equal overlaps do not fit: raise dim.")
     low = -1.0 / max(n - 1, 1)
@@ -83,7 +87,7 @@ def equiangular(n_tokens: int, dim: int, overlap: float, seed: int = 0, runs: in
 
 def planted(n_tokens: int, dim: int, n_clusters: int, spread: float, seed: int = 0, runs: int | None = None) -> Array:
     """Planted clusters of equal size (to one token), uniform in caps of radius spread, uniform centers, shuffled."""
-    n, d = _sizes(n_tokens, dim, sphere=True)
+    n, d = _sizes(n_tokens, dim, runs, sphere=True)
     k = whole("n_clusters", n_clusters, 1)
     if k > n:
         raise bad("n_clusters", n_clusters, f"1 to n_tokens = {n}", "A cluster has at least one token.")
@@ -100,7 +104,7 @@ def von_mises_fisher(
     n_tokens: int, dim: int, kappa: float, center: ArrayLike | None = None, seed: int = 0, runs: int | None = None
 ) -> Array:
     """Independent tokens of density ~ e^{kappa <x, center>} on S^{d-1}, exact for every d (Wood 1994)."""
-    n, d = _sizes(n_tokens, dim, sphere=True)
+    n, d = _sizes(n_tokens, dim, runs, sphere=True)
     k, w = scalar("kappa", kappa, "from 0 to 1e300", lambda v: (v >= 0) & (v <= 1e300)), _center(center, d)
 
     def draw(generator: np.random.Generator) -> Array:
@@ -111,6 +115,45 @@ def von_mises_fisher(
         return _around(w, gap[:n], to_sphere(directions, (n, d - 1)))
 
     return _ensemble(draw, seed, runs)
+
+
+def gather(x: ArrayLike) -> tuple[Array, Array]:
+    """(tokens, masses): the distinct rows of x (n, d) in order of first appearance, and a_j, how often each is there.
+
+    With full attention `Model(masses=masses)` moves these tokens as it moves all of x without masses.
+    """
+    y = real("x", x, "finite numbers (n, d)")
+    if y.ndim != 2 or not y.size:
+        raise bad("x.shape", y.shape, "(n, d)", "Gather the runs of an ensemble one by one: gather(x[r]).")
+    _, first, count = np.unique(y, axis=0, return_index=True, return_counts=True)
+    order = np.argsort(first)
+    return y[first[order]], count[order].astype(np.float64)
+
+
+def quadrature(n_tokens: int, dim: int) -> tuple[Array, Array]:
+    """(tokens, masses) that stand for the uniform distribution: sum_j a_j f(x_j) / n = mean of f, and sum_j a_j = n.
+
+    On the circle equal angles and masses 1, exact for waves below the n-th. On S^2 n = 2 m^2: m heights of
+    Gauss-Legendre, on each 2m equal angles; exact for polynomials below degree 2m.
+    """
+    n, d = _sizes(n_tokens, dim, None, sphere=True)
+    if d > 3:
+        raise bad("dim", dim, "2 or 3", "Grids grow too fast with the dimension: take uniform(n_tokens, dim).")
+    if d == 2:
+        return _circle(n), np.ones(n)
+    m = round(np.sqrt(n / 2))
+    if 2 * m * m != n:
+        raise bad("n_tokens", n_tokens, "2 m^2 on S^2: 2, 8, 18, 32, ...", f"The nearest is {2 * max(m, 1) ** 2}.")
+    height, weight = np.polynomial.legendre.leggauss(m)
+    rings = np.sqrt(1 - height**2)[:, None, None] * _circle(2 * m)
+    tokens = np.concatenate([rings, np.broadcast_to(height[:, None, None], (m, 2 * m, 1))], axis=2)
+    return retract(tokens.reshape(n, 3)), np.repeat(0.5 * m * weight, 2 * m)
+
+
+def _circle(n: int) -> Array:
+    """n equal angles."""
+    angle = 2 * np.pi / n * np.arange(n)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 STARTS: dict[str, Callable[..., Array]] = {
@@ -156,13 +199,17 @@ def _ensemble(draw: Draw, seed: int, runs: int | None) -> Array:
     s = whole("seed", seed, 0, "Every start needs a seed, so that runs can be repeated.")
     if runs is None:
         return draw(np.random.default_rng([s, 0]))
-    n_runs = whole("runs", runs, 1, "An empty ensemble has nothing to simulate; leave runs out for a single start.")
-    return np.stack([draw(np.random.default_rng([s, r])) for r in range(n_runs)])
+    return np.stack([draw(np.random.default_rng([s, r])) for r in range(whole("runs", runs, 1, EMPTY))])
 
 
-def _sizes(n_tokens: int, dim: int, sphere: bool = False) -> tuple[int, int]:
+def _sizes(n_tokens: int, dim: int, runs: int | None, sphere: bool = False) -> tuple[int, int]:
+    """n and d, if the memory of this machine holds so many runs of them."""
     advice = "The sphere of R^1 is two points, between which nothing can move." if sphere else ""
-    return whole("n_tokens", n_tokens, 1, "A start has at least one token."), whole("dim", dim, 1 + sphere, advice)
+    n, d = count("n_tokens", n_tokens, 1, "A start has at least one token."), count("dim", dim, 1 + sphere, advice)
+    room("n_tokens * dim", n * d)
+    if runs is not None:
+        count("runs", runs, 1, EMPTY, each=8 * n * d)
+    return n, d
 
 
 def _radius(argument: str, angle: float, d: int) -> float:

@@ -5,6 +5,8 @@
     start(.., token, axis)                               the tokens at time 0
     steps, rejected, evaluations, outcome(run)           how each run went
     model_*                                              the matrices of the model
+    left(run), merger_*(merger)                          of implicit steps: how many bodies are left (an attribute of a
+                                                         single run), and when two of them became one: t, first tokens
     any name(.., time, ...)                              what `reduce` kept
     boolean_from(run), an attribute of a single run      in rescaled space: the kept time from which every row of the
                                                          attention matrix has one weight 1 to rounding; nan if never,
@@ -26,16 +28,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock.accessor import register
+from tokenflock.arguments import (
+    dataset,
+    flag,
+    instance,
+    is_number,
+    is_whole,
+    numbers,
+    positive,
+    real,
+    scalar,
+)
+from tokenflock.arguments import path as a_path
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
-from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, queries, visible
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
+from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 
 if TYPE_CHECKING:
     import xarray as xr
 
-RUN, TIME, TOKEN, AXIS = "run", "time", "token", "axis"
+RUN, TIME, TOKEN, AXIS, MERGER = "run", "time", "token", "axis", "merger"
 SCHEMA = 1
+TEXTS = ("model", "scheme", "engine", "dtype", "outcome", "versions", "times", "reduce")  # attributes that are texts
+SHAPES = {"start": (TOKEN, AXIS), "x": (TIME, TOKEN, AXIS), "radius": (TIME, TOKEN), TIME: (TIME,)}
 ATTRIBUTES = ("schema", "model", "scheme", "engine", "dtype", "seed", "rtol", "atol", "t_end", "outcome", "versions")
 MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
 BLOCK = 1 << 20  # numbers held at a time while looking at attention
@@ -43,8 +59,18 @@ BLOCK = 1 << 20  # numbers held at a time while looking at attention
 PARTS = {"mask": Window, "layer_norm": LayerNorm, "bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
 
 
+def _is_seed(given: Any) -> bool:
+    """A whole number; one of more than 64 bits is written in digits."""
+    return is_whole(given) or (isinstance(given, str) and given.isascii() and given.isdigit())
+
+
+#: attributes that are numbers; not every file has dt
+NUMBERS = {"schema": is_whole, "seed": _is_seed} | dict.fromkeys(("rtol", "atol", "t_end", "dt"), is_number)
+
+
 def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.ndarray]]]:
     """A model as one line of JSON, and its arrays as variables of a Dataset: every field that it has."""
+    instance("model", model, Model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
     plain: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
     for field in dataclasses.fields(model):
@@ -66,41 +92,87 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
 
 def model_of(run: xr.Dataset) -> Model:
     """The model that a trajectory was made with."""
-    plain = {name: value for name, value in json.loads(run.attrs["model"]).items() if value is not None}
+    dataset("run", run, "a trajectory (an xarray.Dataset)", "Make one with flock.simulate, or flock.load a file.")
+    if "model" not in run.attrs:
+        raise bad("run", "a Dataset without a model among its attributes", "a trajectory", "Make one with simulate.")
+    try:
+        plain = {name: value for name, value in json.loads(run.attrs["model"]).items() if value is not None}
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        advice = "Load a file that flock.save wrote."
+        raise bad("model", run.attrs["model"], "a model as JSON, in the attributes of a run", advice) from error
     if unknown := sorted(plain.keys() - Model.__dataclass_fields__.keys()):
         advice = "It was made with an option that this tokenflock does not have: use the one that made it."
         raise bad("model", f"a model with {', '.join(unknown)}", "options of flock.Model", advice)
-    plain["beta"] = float(plain["beta"])
+    try:
+        plain["beta"] = float(plain["beta"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise bad("model", run.attrs["model"], "a model with a beta", "Load a file that flock.save wrote.") from error
     arrays = {str(name)[6:]: run[name].values for name in run.data_vars if str(name).startswith("model_")}
     for part, cls in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
         if isinstance(plain.get(part), dict):
-            plain[part] = cls(**plain[part], **{name[len(part) + 1 :]: array for name, array in fields.items()})
+            plain[part] = _part(cls, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
     plain |= arrays
+    if wrong := sorted(plain.keys() - Model.__dataclass_fields__.keys()) or "dim" not in plain:
+        raise bad(
+            "model", f"variables model_* of {wrong}", "those of a flock.Model", "Load a file that flock.save wrote."
+        )
     return Model(**plain)
+
+
+def _part(cls: Any, plain: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """A part of a model from what a file says of it."""
+    if unknown := sorted((plain.keys() | arrays.keys()) - cls.__dataclass_fields__.keys()):
+        raise bad("model", f"a {cls.__name__} with {', '.join(unknown)}", "its fields", "Load what flock.save wrote.")
+    try:
+        return cls(**plain, **arrays)
+    except TypeError as error:  # a field that is missing, or there twice
+        raise bad("model", plain, f"the fields of {cls.__name__}", "Load what flock.save wrote.") from error
 
 
 def validate(run: xr.Dataset) -> xr.Dataset:
     """The Dataset itself, if it is a trajectory; otherwise a SpecError that says what is missing or wrong."""
+    dataset("run", run, "a trajectory (an xarray.Dataset)", "Make one with flock.simulate, or flock.load a file.")
     absent = [name for name in ATTRIBUTES if name not in run.attrs]
     if absent:
         raise SpecError(
             f"this Dataset is not a trajectory of tokenflock: its attributes lack {', '.join(absent)}. "
             "Make one with flock.simulate, or load a file that flock.save wrote."
         )
-    if int(run.attrs["schema"]) > SCHEMA:
+    for name, fits in NUMBERS.items():
+        if not fits(run.attrs.get(name, 0)):
+            raise bad(name, run.attrs[name], "the number that flock.save wrote", "The file was changed: make it again.")
+    for name in TEXTS:
+        if not isinstance(run.attrs.get(name, ""), str):
+            raise bad(name, run.attrs[name], "the text that flock.save wrote", "The file was changed: make it again.")
+    if run.attrs["schema"] > SCHEMA:
         raise bad("schema", run.attrs["schema"], f"<= {SCHEMA}", "The file is from a newer tokenflock: upgrade.")
     if "start" not in run or TIME not in run.coords:
         raise SpecError("this trajectory lacks its start or its times: it cannot be used or repeated.")
+    for name, axes in (
+        ("start", (TOKEN, AXIS)),
+        ("x", (TIME, TOKEN, AXIS)),
+        ("radius", (TIME, TOKEN)),
+        (TIME, (TIME,)),
+    ):
+        _check_axes(run, name, axes)
     times = run[TIME].values
     if times.size and (not np.isfinite(times).all() or (np.diff(times) <= 0).any()):
         raise bad("time", "a coordinate that does not increase", "finite, increasing times")
-    if "x" in run:
-        lead = (RUN,) if RUN in run["x"].dims else ()
-        wanted = (*lead, TIME, TOKEN, AXIS)
-        if run["x"].dims != wanted:
-            raise bad("x.dims", run["x"].dims, str(wanted), "Use x.transpose(...).")
     return run
+
+
+def _check_axes(run: xr.Dataset, name: str, axes: tuple[str, ...]) -> None:
+    """Whether a variable, if it is there, has real numbers along these axes, or along RUN and these."""
+    if name not in run:
+        return
+    lead = (RUN,) if RUN in run[name].dims else ()
+    if run[name].dims != (*lead, *axes):
+        raise bad(f"{name}.dims", run[name].dims, str((*lead, *axes)), f"Use {name}.transpose(...).")
+    if run[name].dtype.kind not in "iuf":
+        raise bad(f"{name}.dtype", run[name].dtype, "real numbers", "Load a file that flock.save wrote.")
+    if 0 in [run.sizes[axis] for axis in (*lead, *axes) if axis != TIME]:
+        raise bad(f"{name}.shape", run[name].shape, "at least one run, token and coordinate", "Nothing is left of it.")
 
 
 def _flow(model: Model, t: float, dt: float | None) -> Rescaling:
@@ -112,27 +184,42 @@ def is_boolean(model: Model, x: Any, t: float, dt: float | None = None) -> bool:
 
     dt: of layers. Tokens that have met count as one (see the head of this file).
     """
-    eps = float(np.finfo(np.asarray(x).dtype).eps)
-    x, flow = np.asarray(x, dtype=np.float64), _flow(model, t, dt)
+    _check_rescaled(model)
+    when = scalar("t", t, "a time >= 0", lambda v: v >= 0)
+    step = None if dt is None else positive("dt", dt)
+    eps = float(np.finfo(np.float32 if getattr(x, "dtype", None) == np.float32 else np.float64).eps)
+    return _is_boolean(model, matrix("x", x, (None, model.dim)), when, step, eps)
+
+
+def _check_rescaled(model: Model) -> None:
+    """Whether this is a model, and in rescaled space."""
+    instance("model", model, Model, "a flock.Model", "For example flock.Model(dim=2, space='rescaled').")
+    if model.space != "rescaled":
+        raise bad("space", model.space, "'rescaled'", "Elsewhere attention is Boolean at beta = inf only.")
+
+
+def _is_boolean(model: Model, x: Array, t: float, dt: float | None, eps: float) -> bool:
+    flow = _flow(model, t, dt)
     if model.normaliser != "softmax":
         return False
     if math.isinf(model.beta):
         return bool((attention(model, x, t, flow).max(axis=-1) > 1 - 4 * eps).all())
     ahead, (lo, hi), j = x @ flow.matrix.T, visible(model.mask, len(x)), np.arange(len(x))
+    weight = np.broadcast_to(masses(model, len(x)), (len(x), len(x)))
     for u, slope in zip(queries(model, x, flow), model.slopes, strict=True):
         first, rows = 0, 8  # few rows first: most states that are not Boolean show it at once
         while first < len(x):
             part = slice(first, first + rows)
-            seen = (j >= lo[part, None]) & (j < hi[part, None])
-            if not _one_leader(x, ahead, u[part], slope, seen, first, eps):
+            seen = (j >= lo[part, None]) & (j < hi[part, None]) & (weight[part] > 0)
+            less = slope * np.abs(j[part, None] - j) - np.log(np.where(seen, weight[part], 1.0))
+            if not _one_leader(x, ahead, u[part], less, seen, eps):
                 return False
             first, rows = first + rows, min(4 * rows, max(8, BLOCK // x.size))
     return True
 
 
-def _one_leader(x: Array, ahead: Array, u: Array, slope: float, seen: np.ndarray, first: int, eps: float) -> bool:
-    """Whether the rows first, first + 1, ... with queries u have one leader each."""
-    far = slope * np.abs(first + np.arange(len(u))[:, None] - np.arange(len(x)))
+def _one_leader(x: Array, ahead: Array, u: Array, far: Array, seen: np.ndarray, eps: float) -> bool:
+    """Whether rows with queries u have one leader each. far: what logits lose by the bias, and by a small mass."""
     s = np.where(seen, u @ x.T - far, -np.inf)
     leader = s.argmax(axis=1)
     low = -math.log(eps)  # of this drop of a logit is weight eps
@@ -149,17 +236,23 @@ def boolean_from(model: Model, times: Array, frames: Array, dt: float | None = N
 
     Found by halving: a run that became Boolean is taken to stay so.
     """
-    there = int(np.isfinite(frames).all(axis=(1, 2)).sum())
-    if not there or not is_boolean(model, frames[there - 1], float(times[there - 1]), dt):
+    _check_rescaled(model)
+    step, at = None if dt is None else positive("dt", dt), real("times", times, "finite times >= 0", lambda v: v >= 0)
+    eps = float(np.finfo(np.float32 if getattr(frames, "dtype", None) == np.float32 else np.float64).eps)
+    x = numbers(frames)
+    if at.ndim != 1 or x.ndim != 3 or x.shape != (len(at), x.shape[1], model.dim) or not x.shape[1]:
+        raise bad("times.shape, frames.shape", (at.shape, x.shape), f"(times,) and (times, n, {model.dim})")
+    there = int(np.isfinite(x).all(axis=(1, 2)).sum())
+    if not there or not _is_boolean(model, x[there - 1], float(at[there - 1]), step, eps):
         return math.nan
     no, yes = -1, there - 1
     while yes - no > 1:
         middle = (no + yes) // 2
-        if is_boolean(model, frames[middle], float(times[middle]), dt):
+        if _is_boolean(model, x[middle], float(at[middle]), step, eps):
             yes = middle
         else:
             no = middle
-    return float(times[yes])
+    return float(at[yes])
 
 
 @np.errstate(over="ignore", invalid="ignore", under="ignore")
@@ -201,7 +294,7 @@ def save(run: xr.Dataset, path: str | Path, overwrite: bool = False) -> Path:
     """Write a trajectory: a Zarr folder, or netCDF if the name ends in .nc. Whole or not at all."""
     from tokenflock.store import write
 
-    return write(validate(run), Path(path), overwrite)
+    return write(validate(run), a_path("path", path), flag("overwrite", overwrite))
 
 
 def load(path: str | Path) -> xr.Dataset:
@@ -209,4 +302,4 @@ def load(path: str | Path) -> xr.Dataset:
     from tokenflock.store import read
 
     register()
-    return validate(read(Path(path)))
+    return validate(read(a_path("path", path)))

@@ -17,18 +17,20 @@ from collections.abc import Callable, Sequence
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from tokenflock.arguments import Reals, real, scalar, whole
+from tokenflock.arguments import Reals, flag, real, room, scalar, whole
+from tokenflock.arguments import generator as a_generator
 from tokenflock.errors import bad
 
 # The condition number of oblique bases: not orthogonal, and yet a spectrum keeps 15 digits.
 SKEW = 3.0
+MOST_SCALE = 1e150  # of entries and eigenvalues: their squares still exist
 
 
 def identity(dim: int) -> Reals:
     """I, the value matrix of Theorem 4.1 of A and Theorem 3.1 of B."""
-    return np.eye(whole("dim", dim, 1))
+    return np.eye(_dim(dim))
 
 
 def diagonal(values: ArrayLike) -> Reals:
@@ -36,7 +38,7 @@ def diagonal(values: ArrayLike) -> Reals:
     entries = real("values", values, "a list of finite numbers")
     if entries.ndim != 1 or not entries.size:
         raise bad("values.shape", entries.shape, "(d,)", "For a full matrix pass the array itself.")
-    return np.diag(entries)
+    return np.diag(entries[: room("the length of values", len(entries), 8 * len(entries))])
 
 
 def spectrum(eigenvalues: ArrayLike, seed: int | None = 0, normal: bool = False) -> Reals:
@@ -44,12 +46,9 @@ def spectrum(eigenvalues: ArrayLike, seed: int | None = 0, normal: bool = False)
 
     S is random and oblique, random and orthogonal if normal, and I if seed is None.
     """
-    try:
-        lam = np.asarray(eigenvalues, dtype=np.complex128)
-    except (TypeError, ValueError):
-        lam = np.empty(0, dtype=np.complex128)
-    if lam.ndim != 1 or not lam.size or not np.all(np.isfinite(lam)):
-        raise bad("eigenvalues", eigenvalues, "a list of d finite numbers")
+    lam = _complex(eigenvalues)
+    if lam.ndim != 1 or not lam.size or not np.all(np.abs(lam) <= MOST_SCALE):
+        raise bad("eigenvalues", eigenvalues, f"a list of d numbers up to {MOST_SCALE:g}")
     upper, lower = np.sort_complex(lam[lam.imag > 0]), np.sort_complex(lam[lam.imag < 0].conj())
     if upper.shape != lower.shape or not np.allclose(upper, lower, rtol=1e-12, atol=0.0):
         advice = "A real matrix has complex eigenvalues in pairs: give a - bi with every a + bi."
@@ -58,7 +57,7 @@ def spectrum(eigenvalues: ArrayLike, seed: int | None = 0, normal: bool = False)
     D = np.diag(np.concatenate([reals, np.repeat(upper.real, 2)]))
     for row, b in zip(range(len(reals), len(lam), 2), upper.imag, strict=True):
         D[row, row + 1], D[row + 1, row] = b, -b
-    return _in_basis(D, None if seed is None else _generator(seed), normal)
+    return _in_basis(D, None if seed is None else _generator(seed), flag("normal", normal))
 
 
 def jordan(
@@ -73,11 +72,13 @@ def jordan(
 
     With a seed in a random orthogonal basis, so that t dist(x(t), L) -> (size - 1)/superdiagonal still holds (A.2).
     """
-    lam = scalar("eigenvalue", eigenvalue, "a real number", advice="Complex ones: see spectrum.")
-    off = scalar("superdiagonal", superdiagonal, "a real number")
+    allowed = f"a real number up to {MOST_SCALE:g}"
+    lam = scalar("eigenvalue", eigenvalue, allowed, _bounded, "Complex ones: see spectrum.")
+    off = scalar("superdiagonal", superdiagonal, allowed, _bounded)
     m = whole("size", size, 1)
-    d = whole("dim", m if dim is None else dim, m, "The block must fit: dim >= size.")
-    others = real("rest", lam - 1.0 if rest is None else rest, "one number or dim - size numbers")
+    d = m if dim is None else whole("dim", dim, m, "The block must fit: dim >= size.")
+    _dim(d)
+    others = real("rest", lam - 1.0 if rest is None else rest, "one number or dim - size numbers", _bounded)
     if others.shape not in ((), (d - m,)):
         raise bad("rest", rest, f"one number or dim - size = {d - m} numbers")
     J = np.diag(np.concatenate([np.full(m, lam), np.broadcast_to(others, d - m)]))
@@ -87,7 +88,7 @@ def jordan(
 
 def rotation(dim: int, seed: int = 0) -> Reals:
     """A rotation with the uniform (Haar) law of SO(d)."""
-    O = orthonormal_rows(_generator(seed), *(whole("dim", dim, 1),) * 2)
+    O = orthonormal_rows(_generator(seed), *(_dim(dim),) * 2)
     O[0] *= np.sign(np.linalg.det(O))  # turns the law of O(d) into that of SO(d)
     return O
 
@@ -100,32 +101,36 @@ def plane_rotation(angle: float) -> Reals:
 
 def ginibre(dim: int, seed: int = 0, scale: float | None = None) -> Reals:
     """Independent N(0, scale^2) entries; 1/sqrt(d) fills the unit disc with eigenvalues (C.4 uses scale 1)."""
-    d = whole("dim", dim, 1)
+    d = _dim(dim)
     return _scale(scale, d) * _generator(seed).standard_normal((d, d))
 
 
 def goe(dim: int, seed: int = 0, scale: float | None = None) -> Reals:
     """scale (G + G^T)/sqrt 2; 1/sqrt(d) fills [-2, 2] with eigenvalues (C.4 uses scale 1)."""
-    d = whole("dim", dim, 1)
+    d = _dim(dim)
     G = _generator(seed).standard_normal((d, d))
     return _scale(scale, d) * (G + G.T) / math.sqrt(2.0)
 
 
 def positive_definite(dim: int, seed: int = 0, condition: float = 10.0) -> Reals:
     """Symmetric, eigenvalues in equal ratios from 1/condition to 1, in a random orthogonal basis."""
-    d = whole("dim", dim, 1)
-    ratio = scalar("condition", condition, "a number >= 1", lambda c: c >= 1)
+    d = _dim(dim)
+    ratio = scalar(
+        "condition", condition, f"a number >= 1, up to {MOST_SCALE:g}", lambda c: (c >= 1) & (c <= MOST_SCALE)
+    )
     A = _in_basis(np.diag(np.geomspace(1.0, 1.0 / ratio, d)), _generator(seed), normal=True)
     return (A + A.T) / 2
 
 
 def paranormal(dim: int, multiplicity: int, seed: int = 0, leading: float = 1.0, radius: float = 0.5) -> Reals:
     """R^d = F + G, oblique: V = leading on F, dim F = multiplicity; V has spectral radius radius on G (B.1)."""
-    d, m = whole("dim", dim, 1), whole("multiplicity", multiplicity, 1)
+    d, m = _dim(dim), whole("multiplicity", multiplicity, 1)
     if m > d:
         raise bad("multiplicity", multiplicity, f"1 to dim = {d}", "The leading eigenspace lies inside R^d.")
     rho = scalar("radius", radius, "a number >= 0", lambda r: r >= 0)
-    lam = scalar("leading", leading, f"above radius = {rho:g}", lambda l: l > rho, "The eigenvalue of F must lead.")
+    allowed = f"above radius = {rho:g}, up to {MOST_SCALE:g}"
+    advice = "The eigenvalue of F must lead."
+    lam = scalar("leading", leading, allowed, lambda l: (l > rho) & (l <= MOST_SCALE), advice)
     generator = _generator(seed)
     V = lam * np.eye(d)
     if m < d:
@@ -136,7 +141,7 @@ def paranormal(dim: int, multiplicity: int, seed: int = 0, leading: float = 1.0,
 
 def low_rank(dim: int, rank: int, seed: int = 0) -> Reals:
     """A B with A (d, r), B (r, d) Gaussian, like an attention head; scaled to a spectral radius near 1."""
-    d, r = whole("dim", dim, 1), whole("rank", rank, 1)
+    d, r = _dim(dim), whole("rank", rank, 1)
     if r > d:
         raise bad("rank", rank, f"1 to dim = {d}", "A d x d matrix has rank at most d.")
     generator = _generator(seed)
@@ -146,15 +151,38 @@ def low_rank(dim: int, rank: int, seed: int = 0) -> Reals:
 
 def uniform_entries(dim: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> Reals:
     """Independent entries, uniform on [low, high]: the random weights of paper B (B.9)."""
-    d, least = whole("dim", dim, 1), scalar("low", low, "a finite number")
-    most = scalar("high", high, f"a finite number above low = {least:g}", lambda v: v > least)
+    d, least = _dim(dim), scalar("low", low, f"a number >= {-MOST_SCALE:g}", lambda v: v >= -MOST_SCALE)
+    allowed = f"a finite number above low = {least:g}, up to {MOST_SCALE:g}"
+    most = scalar("high", high, allowed, lambda v: (v > least) & (v <= MOST_SCALE))
     return _generator(seed).uniform(least, most, (d, d))
 
 
 def orthonormal_rows(generator: np.random.Generator, n_rows: int, dim: int) -> Reals:
     """n <= d orthonormal rows with the uniform (Haar) law; row k does not depend on n, up to rounding."""
-    Q, R = np.linalg.qr(generator.standard_normal((n_rows, dim)).T)
+    d = _dim(dim)
+    n = whole("n_rows", n_rows, 1, "So many orthogonal rows fit: at most dim.", most=d)
+    Q, R = np.linalg.qr(a_generator(generator).standard_normal((n, d)).T)
     return (Q * np.sign(np.diag(R))).T  # without the signs the law is LAPACK's, not Haar's
+
+
+def _dim(dim: int) -> int:
+    """d, if the memory of this machine holds a (d, d) matrix."""
+    d = whole("dim", dim, 1)
+    room("dim", d, 8 * d)
+    return d
+
+
+def _bounded(v: Reals) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(v) <= MOST_SCALE)
+
+
+def _complex(given: ArrayLike) -> NDArray[np.complex128]:
+    """Numbers that may be complex, or texts of such, as a file has them; none where it is something else."""
+    try:
+        found = np.asarray(given)
+        return np.asarray(found, dtype=np.complex128) if found.dtype.kind in "biufcU" else np.empty(0, np.complex128)
+    except (TypeError, ValueError, OverflowError):
+        return np.empty(0, np.complex128)
 
 
 def _in_basis(D: Reals, generator: np.random.Generator | None, normal: bool) -> Reals:
@@ -176,7 +204,8 @@ def _generator(seed: int) -> np.random.Generator:
 
 
 def _scale(scale: float | None, d: int) -> float:
-    return 1.0 / np.sqrt(d) if scale is None else scalar("scale", scale, "a number > 0", lambda s: s > 0)
+    allowed = f"a number > 0, up to {MOST_SCALE:g}"
+    return 1.0 / np.sqrt(d) if scale is None else scalar("scale", scale, allowed, lambda s: (s > 0) & (s <= MOST_SCALE))
 
 
 wigner = goe  # paper C's figures say Wigner, its code draws GOE

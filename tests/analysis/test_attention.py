@@ -92,7 +92,7 @@ def test_a_run_gives_its_matrices_in_time(runs):
     P = attention.matrix(None, run)
     assert P.shape == ((3, 6, 6) if runs is None else (2, 3, 6, 6))
     x = run.x.values.reshape(-1, 3, 6, 2)
-    for frames, matrices in zip(x, P.reshape(-1, 3, 6, 6), strict=True):
+    for frames, matrices in zip(x, P.values.reshape(-1, 3, 6, 6), strict=True):
         for k in range(3):
             assert (matrices[k] == attention.matrix(model, frames[k], float(run.time[k]))).all()
     entropy = attention.along(None, run, attention.entropy)
@@ -129,7 +129,7 @@ def test_too_many_matrices_are_refused_before_they_are_made(monkeypatch):
 def theorem_2_1(start, times):
     model = flock.Model(dim=1, mask="full", space="rescaled")
     run = flock.simulate(model, np.reshape(start, (-1, 1)), times[-1], times=times, rtol=1e-9, atol=1e-12)
-    return attention.matrix(None, run)
+    return attention.matrix(None, run).values
 
 
 def test_the_generic_limit_has_rank_two_and_the_extreme_tokens_lead():

@@ -152,7 +152,7 @@ def test_track_reads_runs_and_ensembles():
     assert tracked.shape == (2, 4, 30)
     for r in range(2):
         assert (tracked[r] == clusters.track(runs.isel(run=r), 0.05)).all()
-        assert tracked[r].tolist() == slow_track(clusters.label(runs.isel(run=r), 0.05))
+        assert tracked[r].values.tolist() == slow_track(clusters.label(runs.isel(run=r), 0.05).values)
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,14 @@ def test_track_reads_runs_and_ensembles():
         (lambda x: clusters.sizes(x, 0.1, [1, 1]), r"weights.shape = \(2,\) cannot be used. Allowed: \(4,\)"),
         (lambda x: clusters.sizes(x, 0.1, [1, 1, 1, -1]), "finite numbers >= 0"),
         (lambda x: clusters.track(x, 0.1), r"\(..., time, n, d\). The clusters of one moment are clusters.label"),
-        (lambda x: clusters.follow([0, 1]), r"whole numbers of shape \(..., time, n\)"),
-        (lambda x: clusters.follow([[0.5, 1.0]]), "Take them from clusters.label"),
+        (
+            lambda x: clusters.follow([0, 1]),
+            r"labels.shape = \(2,\) cannot be used. Allowed: \(..., time, n\). Take them",
+        ),
+        (
+            lambda x: clusters.follow([[0.5, 1.0]]),
+            r"whole numbers of shape \(..., time, n\). Take them from clusters.label",
+        ),
     ],
 )
 def test_bad_input_is_named(call, words):

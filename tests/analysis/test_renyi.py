@@ -204,7 +204,7 @@ def test_consumed_takes_one_set_of_centers_a_run():
     ("call", "words"),
     [
         (lambda x: renyi.centers(x, 0.0), "delta = 0.0 cannot be used"),
-        (lambda x: renyi.strong_centers(x, "far"), "delta = 'far' cannot be used. Allowed: a number > 0"),
+        (lambda x: renyi.strong_centers(x, "far"), "delta = 'far' cannot be used. Allowed: a finite number > 0"),
         (lambda x: renyi.consumed(x, [0], -1.0), "radius = -1.0"),
         (lambda x: renyi.consumed(x, [9], 0.5), "indices from 0 to 3"),
         (lambda x: renyi.consumed(x, [-1], 0.5), "indices from 0 to 3"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from tokenflock import weights
 from tokenflock.analysis import spectrum
@@ -134,3 +135,35 @@ def test_what_is_no_matrix_is_refused(given, text):
         spectrum.classify(given)
     with pytest.raises(SpecError, match="tolerance = 0 cannot be used"):
         spectrum.classify(np.eye(2), tolerance=0)
+
+
+def test_a_large_matrix_takes_few_decompositions_on_one_thread(monkeypatch):
+    # Of V = I every power of V - 1 is 0: ranks of 256 of them were looked at, and threads of BLAS fought over each.
+    seen, threads = [], []
+    svd, eigvals = np.linalg.svd, np.linalg.eigvals
+
+    def counted(function, *arguments, **keywords):
+        seen.append(function)
+        threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return function(*arguments, **keywords)
+
+    monkeypatch.setattr(np.linalg, "svd", lambda *a, **k: counted(svd, *a, **k))
+    monkeypatch.setattr(np.linalg, "eigvals", lambda *a, **k: counted(eigvals, *a, **k))
+    found = spectrum.classify(np.eye(64))
+    assert (found.row, found.multiplicity, found.jordan) == ("first-token", 64, (1,) * 64)
+    assert len(seen) <= 5
+    assert set(threads) <= {1}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_one_factorisation_gives_the_eigenvalues_and_the_leading_space(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 30))
+    V = rng.normal(size=(d, d))
+    found = spectrum.classify(V)
+    lam = np.linalg.eigvals(V)
+    assert found.lambda_max.real == pytest.approx(lam.real.max(), rel=1e-10, abs=1e-10)
+    top = found.generalised
+    assert top.T @ top == pytest.approx(np.eye(top.shape[1]), abs=1e-12)
+    assert V @ top == pytest.approx(top @ (top.T @ V @ top), abs=1e-9)  # V maps it into itself
+    assert np.linalg.eigvals(top.T @ V @ top).real == pytest.approx(lam.real.max(), abs=1e-9)

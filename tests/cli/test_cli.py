@@ -19,7 +19,7 @@ from typer.main import get_command
 
 import tokenflock as flock
 from commands import refused, tokenflock
-from tokenflock import cli, options, rules, runner, schemes, start, weights
+from tokenflock import cli, options, rules, runner, schemes, start, store, weights
 from tokenflock.cli.simulate import SIMULATE
 from tokenflock.engine import choose
 from tokenflock.papers import figures, report
@@ -190,7 +190,10 @@ def test_again_may_write_what_it_repeated(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--d 2 --T 1", "--tokens is missing. For example: tokenflock simulate --n 200 --d 2 --beta 64 --T 150"),
+        (
+            "--d 2 --T 1",
+            "--tokens is missing. For example: tokenflock simulate --tokens 200 --dim 2 --beta 64 --t-end 50",
+        ),
         ("--n 5 --T 1", "--dim is missing."),
         ("--n 5 --d 2", "--t-end is missing."),
         ("--n 0 --d 2 --T 1", "--tokens = 0 cannot be used. Allowed: an integer >= 1."),
@@ -309,13 +312,13 @@ def test_foreign_files_are_refused(tmp_path):
     ],
     ids=["full disk", "Ctrl-C"],
 )
-@pytest.mark.parametrize(("name", "writer"), [("run.zarr", "to_zarr"), ("run.nc", "to_netcdf")])
+@pytest.mark.parametrize(("name", "writer"), [("run.zarr", "to_zarr"), ("run.nc", "write_netcdf")])
 def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch, name, writer, failure, code, said):
     def fails(self, path, **_):
         Path(path).with_name("half").write_text("written")
         raise failure
 
-    monkeypatch.setattr(xr.Dataset, writer, fails)
+    monkeypatch.setattr(store if name == "run.nc" else xr.Dataset, writer, fails)
     result = tokenflock(*REFERENCE, "--out", tmp_path / name)
     assert result.exit_code == code
     assert said in result.stderr
@@ -349,6 +352,7 @@ def impatient(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(runner, "is_told", lambda wanted: True)  # else nothing is shown, here or with --quiet
     monkeypatch.setattr(runner.Progress, "show", show)
 
 
@@ -379,6 +383,7 @@ def test_ctrl_c_without_out_says_that_nothing_was_written():
 def test_an_interrupted_run_can_be_repeated_to_its_end(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(runner, "PATIENCE_S", 0.0)
+        patched.setattr(runner, "is_told", lambda wanted: True)
         left = iter([0.0] * 5)
         patched.setattr(runner.Progress, "show", lambda self, r, t: next(left, None) is None and signal.raise_signal(2))
         assert tokenflock(*INTERRUPTED, "--out", tmp_path / "run.nc").exit_code == 130
@@ -402,23 +407,26 @@ def test_runs_that_were_not_begun_are_nan(tmp_path, monkeypatch):
 
 def test_a_signal_from_outside_keeps_what_was_computed(tmp_path):
     """A real process on a terminal: the bar is on stderr alone, and SIGINT after it appeared saves the run."""
-    words = "simulate --n 30 --d 2 --value diag:1,0.5 --scheme rk4 --dt 0.001 --T 1e9 --times log:0.001:60 --json --out"
+    words = "simulate --n 30 --d 2 --value diag:1,0.5 --scheme rk4 --dt 0.001 --T 5e7 --times log:0.001:60 --json --out"
     code = "import signal as s; s.signal(s.SIGINT, s.default_int_handler); from tokenflock.cli import main; main()"
     terminal, theirs = pty.openpty()
     command = [sys.executable, "-c", code, *words.split(), str(tmp_path / "run.zarr")]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
     ) as process:
-        os.close(theirs)
-        seen, deadline = b"", time.monotonic() + 300  # a cold cache compiles first
-        while b"%" not in seen and process.poll() is None and time.monotonic() < deadline:
-            if select.select([terminal], [], [], 1.0)[0]:
+        seen, sent, deadline = b"", False, time.monotonic() + 300  # a cold cache compiles first
+        while process.poll() is None and time.monotonic() < deadline:
+            if select.select([terminal], [], [], 0.2)[0]:  # read to the end: who writes a lot waits for a reader
                 seen += os.read(terminal, 4096)
-        process.send_signal(signal.SIGINT)
-        stdout = process.communicate(timeout=60)[0]
+            if b"%" in seen and not sent:
+                process.send_signal(signal.SIGINT)
+                sent = True
+        process.kill()
+        stdout = process.communicate()[0]
+    os.close(theirs)  # not before: a terminal that nobody has open gives an error, not its last words
     os.close(terminal)
     assert b"simulate" in seen
-    assert process.returncode == 130
+    assert process.returncode == 130, seen.decode()
     summary = json.loads(stdout)
     assert summary["wrote"] == str(tmp_path / "run.zarr")
     run = flock.load(tmp_path / "run.zarr")
@@ -518,7 +526,7 @@ def drawn(monkeypatch):
         made.caption = f"The caption of {name}."
         return made
 
-    monkeypatch.setattr(figures, "NAMES", {"causal/1": "", "causal/2": ""})
+    monkeypatch.setattr(figures, "NAMES", {name: figures.NAMES[name] for name in ("causal/1", "causal/2")})
     monkeypatch.setattr(figures, "figure", figure)
     return calls
 
@@ -572,13 +580,16 @@ def test_a_figure_that_fails_does_not_lose_the_others(tmp_path, monkeypatch, dra
 
 @pytest.mark.usefixtures("drawn")
 def test_a_figure_is_saved_in_all_formats_or_in_none(tmp_path, monkeypatch):
-    from tokenflock import plot
+    whole = Path.write_bytes
 
-    def fails(drawn, folder, stem, formats):
-        Path(folder, f"{stem}.pdf").write_text("half")
-        raise OSError(28, "No space left on device")
+    def fills(path, content):
+        """A disk that is full in the middle of the second format."""
+        if path.suffix == ".svg":
+            whole(path, content[: len(content) // 2])
+            raise OSError(28, "No space left on device")
+        return whole(path, content)
 
-    monkeypatch.setattr(plot, "save", fails)
+    monkeypatch.setattr(Path, "write_bytes", fills)
     result = tokenflock("figure", "causal/1", "--out", tmp_path)
     assert result.exit_code == 1
     assert "causal/1: OSError: [Errno 28] No space left on device (test_cli.py, line" in result.stderr

@@ -1,8 +1,10 @@
 """tokenflock network: one report of a trained model, and a sentence for everything that can be wrong."""
 
 import functools
+import html
 import json
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -13,6 +15,7 @@ import tokenflock as flock
 from tiny_networks import tiny
 from tokenflock import plot
 from tokenflock.cli import app
+from tokenflock.errors import install_command
 from tokenflock.papers.report import network_study
 from trained import needs, trained
 
@@ -50,14 +53,31 @@ def sentence(found):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_nothing_that_a_model_says_becomes_a_tag_of_its_report(folders, tmp_path):
+    """Its configuration and the name of its folder are words of others."""
+    hostile = "<img src=x onerror=alert(1)>"
+    place = tmp_path / "<script>alert(2)<script>"
+    shutil.copytree(folders / "albert", place)
+    config = json.loads((place / "config.json").read_text())
+    (place / "config.json").write_text(json.dumps(config | {"position_embedding_type": hostile}))
+    found = call(place, "--out", tmp_path / "out", "--quick")
+    assert found.exit_code == 0, found.output
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert hostile not in page
+    assert html.escape(hostile) in page
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(2)" in page
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_report_of_a_network_that_shares_its_weights(folders, tmp_path):
     found = call(folders / "albert", "--out", tmp_path / "out", "--quick", "--json", tmp_path / "numbers.json")
     assert found.exit_code == 0, found.output
     assert f"wrote {tmp_path / 'out' / 'report.html'}" in found.stdout
-    html = (tmp_path / "out" / "report.html").read_text()
-    assert all(f"<h2>{title}</h2>" in html for title in SECTIONS)
-    assert html.count("<img") == 6
-    assert "http" not in re.sub(r"data:image/[^\"]*", "", html), "the page must need nothing from elsewhere"
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert all(f"<h2>{title}</h2>" in page for title in SECTIONS)
+    assert page.count("<img") == 7
+    assert "http" not in re.sub(r"data:image/[^\"]*", "", page), "the page must need nothing from elsewhere"
     facts = json.loads((tmp_path / "numbers.json").read_text())
     assert facts == json.loads((tmp_path / "out" / "network.json").read_text())
     assert facts["hidden_states"]["by"] == "transformers"
@@ -84,9 +104,9 @@ def test_a_report_without_torch_says_what_to_install(folders, tmp_path, monkeypa
     facts = json.loads(found.stdout)
     assert facts["hidden_states"]["by"] == "numpy"
     assert facts["hidden_states"]["blocks_differ_by"] is None
-    html = (tmp_path / "out" / "report.html").read_text()
-    assert "pip install &#x27;tokenflock[hidden]&#x27;" in html
-    assert html.count("<img") == 7, "layers differ: a figure of them all"
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert html.escape(install_command("hidden")) in page
+    assert page.count("<img") == 8, "layers differ: a figure of them all"
     assert {item["layer"] for item in facts["predicted_and_simulated"]} == {1}
     assert {row["layer"] for row in facts["heads"]} == {0, 1}
     assert "2 lines of token ids" in facts["read"]

@@ -46,6 +46,15 @@ def test_cpu_velocity_is_right_at_the_edges_of_registers_and_tiles(case, n, cpu)
     assert_allclose(cpu.velocity(case.model, x), velocity(case.model, x), **tolerance)
 
 
+@pytest.mark.parametrize("n", [1, 2, 31, 33, 130])
+def test_masses_are_right_at_the_edges_of_registers(n, cpu):
+    for case in models.every_model_option(n):
+        if case.model.masses is not None:
+            x = models.tokens_for(case.model, n, seed=2)
+            tolerance = close("float64", n, models.amplification(case.model, x))
+            assert_allclose(cpu.velocity(case.model, x), velocity(case.model, x), **tolerance, err_msg=case.name)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("mask", ["full", "causal"])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -178,7 +187,7 @@ print(bits.hexdigest())
 def in_another_process(program, threads):
     environment = os.environ | {"TOKENFLOCK_THREADS": str(threads)}
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

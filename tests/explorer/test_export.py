@@ -1,6 +1,7 @@
 """Recordings: in a file, in a notebook, and through the command line."""
 
 import base64
+import html.parser
 import json
 import re
 import zlib
@@ -74,6 +75,58 @@ def test_one_file_with_everything_and_nothing_else(run, tmp_path):
     assert not re.search(r'(src|href)="(?!data:)', text.partition('<script type="module">')[0])
 
 
+HOSTILE = (
+    "<!--<script>",
+    "</script><img src=x onerror=alert(1)>",
+    "<!-- <script>",
+    "\u2028",
+    '"><svg onload=alert(1)>',
+)
+
+
+class Scripts(html.parser.HTMLParser):
+    """The tags of a page, as a browser sees them, and what stands inside of its scripts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.inside = [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.inside += [""] if tag == "script" else []
+
+    def handle_data(self, data):
+        if self.lasttag == "script" and self.inside:
+            self.inside[-1] += data
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_no_word_of_a_run_breaks_out_of_its_page(run, words):
+    changed = run.assign_attrs(outcome=words, scheme=words)
+    seen, usual = Scripts(page(changed, title=words)), Scripts(page(run))
+    assert seen.tags == usual.tags
+    assert not re.search("<!--|<script|</", seen.inside[0], re.IGNORECASE), "a browser looks for these inside of it"
+    held = json.loads(seen.inside[0])
+    assert (held["ended"], held["title"], held["began"]["spec"]["simulate"]["scheme"]) == (words, words, words)
+
+
+@pytest.mark.parametrize(("name", "given"), [("schema", "x"), ("seed", "x"), ("rtol", "x"), ("dt", "x"), ("seed", 0.5)])
+def test_numbers_of_a_changed_file_that_are_none_are_named(run, name, given, tmp_path):
+    changed = run.assign_attrs({name: given})
+    with pytest.raises(SpecError, match=f"{name} = .* the number that flock.save wrote"):
+        page(changed)
+    flock.save(run, tmp_path / "run.zarr")
+    root = tmp_path / "run.zarr" / "zarr.json"
+    told = json.loads(root.read_text())
+    told["attributes"][name] = given
+    root.write_text(json.dumps(told))
+    done = CliRunner().invoke(app, ["explore", "--export", str(tmp_path / "run.zarr"), str(tmp_path / "page.html")])
+    assert done.exit_code == 2
+    assert "zarr.json' is damaged" in done.output
+
+
 def test_five_hundred_frames_of_a_thousand_tokens_are_under_five_megabytes(tmp_path):
     start = flock.uniform(1000, 3, seed=1)
     run = flock.simulate(flock.Model(dim=3, beta=9.0), start, t_end=20.0, times=np.linspace(0, 20, 500), rtol=1e-4)
@@ -98,7 +151,7 @@ def test_what_cannot_be_exported_is_refused(run, tmp_path):
     assert (tmp_path / "there.html").read_text() == "old"
     assert export(run, tmp_path / "there.html", overwrite=True).stat().st_size > 1e5
     ensemble = flock.simulate(flock.Model(dim=2), flock.uniform(5, 2, runs=3), t_end=1.0)
-    with pytest.raises(SpecError, match="a number from 0 to 2"):
+    with pytest.raises(SpecError, match="an integer from 0 to 2"):
         page(ensemble)
     assert record(ensemble, 2)["began"]["n_tokens"] == 5
     with pytest.raises(SpecError, match="one that kept them"):
@@ -113,7 +166,7 @@ def test_the_command_exports(run, tmp_path):
     assert (tmp_path / "page.html").stat().st_size < 2e6
     for arguments, words in (
         (["explore", "--export"], "needs a saved run and a file"),
-        (["explore", "run.zarr"], "The page starts its own runs"),
+        (["explore", "run.zarr", "page.html"], "PAGE.HTML and no --export"),
         (["explore", "--export", str(tmp_path / "run.zarr"), str(tmp_path / "page.html")], "exists"),
     ):
         done = CliRunner().invoke(app, arguments)

@@ -1,10 +1,13 @@
 """What a page may ask, and what it is told when it may not."""
 
 import json
+import tracemalloc
 
 import pytest
+from bombs import BOMBS, asked, measured
 
 from tokenflock.errors import SpecError
+from tokenflock.explorer import schedule
 from tokenflock.explorer.messages import Limits, check_run, parse
 
 RUN = {"model": {"dim": 2}, "start": {"n_tokens": 10}, "simulate": {"t_end": 5.0}}
@@ -88,3 +91,63 @@ def test_what_is_allowed_is_planned():
     layers = check_run(with_("simulate", scheme="layers", dt=0.5, times=4), Limits())
     assert layers.options["times"].tolist() == [0.0, 1.5, 3.5, 5.0]
     assert check_run(with_("start", n_tokens=10_000), Limits()).start.shape == (10_000, 2)
+
+
+def test_sizes_inside_of_texts_and_tables_are_seen_before_anything_is_made():
+    """Every bomb is refused, or is small: what it allocates is counted, so that nothing of it was made."""
+    for name, run in BOMBS.items():
+        said = ""
+        tracemalloc.start()
+        try:
+            schedule.stages({key: value for key, value in run.items() if key != "look"}, Limits())
+        except SpecError as error:
+            said = str(error)
+        finally:
+            peak = tracemalloc.get_traced_memory()[1] / 2**20
+            tracemalloc.stop()
+        assert peak < 100, f"{name} takes {peak:.0f} MB"
+        assert len(said) < 1_000, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BOMBS)
+def test_no_small_message_takes_a_hundred_megabytes_or_a_second(name):
+    """In a process of its own."""
+    taken = measured(BOMBS[name])
+    assert taken["mb"] is not None, taken
+    assert taken["mb"] < 100, taken
+    assert taken["s"] < 1, taken
+    assert not taken["said"].startswith("RAW"), taken
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (asked({"value": {"family": "diagonal", "values": [1] * 65}}), "values = '65 numbers' .* at most 64"),
+        (asked({"value": [[1, 2]] * 65}), "value = '65 x 2 numbers' .* at most 64 x 64"),
+        (asked({"value": [[[1, 0], [0, 1]]] * 9}), "at most 8 x 64 x 64"),
+        (asked({"value": [["identity"], "identity"]}), "rows of numbers"),
+        (asked({"feedforward": {"w": [[1] * 513] * 2}}), r"feedforward.w = '2 x 513 numbers' .* at most 64 x 512"),
+        (asked({"frozen": {"tokens": [[1, 0]], "weights": [1] * 20_001}}), "at most 20000. "),
+        (asked({"frozen": {"tokens": [["identity"]]}}), "rows of numbers"),
+        (asked(start={"kind": "uniform:runs=5"}), "a page shows one run"),
+        (asked() | {"start": {"kind": "uniform:n_tokens=20001"}}, "from 1 to 20000"),
+        (asked() | {"start": {"kind": "uniform:n_tokens=1e9"}}, "from 1 to 20000"),
+        (asked(start={"kind": "planted:n_clusters=-1,spread=1"}), "a whole number >= 0"),
+        (asked(start={"kind": "uniform:seed=1.5"}), "a whole number >= 0"),
+        (asked(start={"kind": 3}), "a name in quotes"),
+        (asked(then=3), "then = 'int' cannot be used. Allowed: a list"),
+        (asked(then={"at": 1}), "then = 'dict' cannot be used. Allowed: a list"),
+    ],
+)
+def test_each_bound_is_said(run, words):
+    with pytest.raises(SpecError, match=words):
+        schedule.stages(run, Limits())
+
+
+def test_what_may_grow_may_be_as_large_as_its_bound():
+    value = {"family": "diagonal", "values": [1.0] * 64}
+    check_run(asked({"dim": 64, "value": [value] * 8, "frozen": {"tokens": [[1] + [0] * 63] * 9}}), Limits())
+    check_run(asked({"feedforward": {"w": [[1] * 512] * 2, "a": [[1, 1]] * 512, "b": [0] * 512}}), Limits())
+    check_run(asked() | {"start": {"kind": "cap:n_tokens=30,angle=0.5,center=0,center=1"}}, Limits())
+    assert check_run(asked({"value": [[[1, 0], [0, 1]]] * 8}), Limits()).model.n_heads == 8

@@ -4,17 +4,21 @@ import asyncio
 import gc
 import json
 import random
+import socket
+import threading
 import time
 import tracemalloc
 import urllib.error
 import urllib.request
 
 import pytest
+from crowds import crowd
+from rubbish import rubbish
 from serving import MOST_S, SMALL, Page, connect, health, running, until
 
 from tokenflock.errors import SpecError
-from tokenflock.explorer import server, tab
-from tokenflock.explorer.messages import FIELDS, Limits
+from tokenflock.explorer import application, server, tab
+from tokenflock.explorer.messages import Limits
 from tokenflock.explorer.safety import is_loopback, policy
 from tokenflock.explorer.session import Session
 from tokenflock.explorer.tab import WINDOW
@@ -186,51 +190,6 @@ def test_refusals_are_sentences_and_the_tab_lives_on(page):
 # Load and faults
 
 
-VALUES = [
-    None,
-    -1,
-    1e308,
-    0,
-    3,
-    True,
-    "x",
-    "\U0001f600" * 50,
-    [],
-    {},
-    [[1, 2], [3]],
-    {"model": 3},
-    "inf",
-    {"a": [0] * 50},
-]
-PARTS = {
-    "model": ("dim", [0, 1, 2, 3, "2", 99], "beta value mask frozen noise feedforward query layer_norm bias".split()),
-    "start": ("n_tokens", [0, 1, 5, -3, 1e9, None], "kind seed array angle n_clusters".split()),
-    "simulate": ("t_end", [1.0, -1, 0, "x", 1e300], "times scheme dt rtol engine".split()),
-}
-CHANGES = [[{"at": 0}], [{"at": 3, "model": {"dim": 2}, "simulate": {"t_end": 1.0}}]]
-
-
-def rubbish(draw):
-    """A message that is wrong in one of many ways."""
-    spec = {
-        name: {key: draw.choice(values), draw.choice(others): draw.choice(VALUES)}
-        for name, (key, values, others) in PARTS.items()
-    }
-    spec[draw.choice(["then", "extra"])] = draw.choice([*VALUES, *CHANGES])
-    message = {"type": draw.choice([*FIELDS, "nothing", ""])}
-    message[draw.choice(["frame", "run", "token", "name", "how", "on"])] = draw.choice(VALUES)
-    if draw.random() < 0.6:
-        message["spec"] = spec if draw.random() < 0.8 else draw.choice(VALUES)
-    text, fate = json.dumps(message), draw.random()
-    if fate < 0.15:
-        return text[: draw.randrange(len(text))]
-    if fate < 0.25:
-        return draw.randbytes(draw.randrange(64))
-    if fate < 0.3:
-        return "".join(chr(draw.randrange(32, 0xD7FF)) for _ in range(40))
-    return text
-
-
 def throw(address, count, seed):
     draw = random.Random(seed)
     for _ in range(count // 100):
@@ -256,36 +215,6 @@ def test_random_messages_never_stop_the_server(address):
 @pytest.mark.slow
 def test_ten_thousand_random_messages_never_stop_the_server(address):
     throw(address, 10_000, seed=1)
-
-
-async def crowd(address, clients, seconds, least):
-    """Tabs that run, draw and steer for so many seconds, and until each got so many frames: none is left out."""
-    from websockets.asyncio.client import connect as open_
-
-    async def one(k):
-        frames = steered = run = 0
-        end = time.monotonic() + seconds
-        spec = {**SMALL, "start": {"n_tokens": 50 + k, "seed": k}, "simulate": {"t_end": 20.0, "times": 100}}
-        async with open_(f"ws://{address}/socket", max_size=2**24, open_timeout=MOST_S, ping_interval=None) as socket:
-            await socket.send(json.dumps({"type": "start", "spec": spec}))
-            while time.monotonic() < end or frames < least:
-                data = await asyncio.wait_for(socket.recv(), MOST_S)
-                if isinstance(data, bytes):
-                    frames += 1
-                    told = {"type": "seen", "run": run, "frame": int.from_bytes(data[12:16], "little")}
-                    await socket.send(json.dumps(told))
-                    continue
-                told = json.loads(data)
-                assert told["type"] != "error", told
-                if told["type"] == "began":
-                    run = told["run"]
-                elif told["type"] == "ended":
-                    steered += 1
-                    await asyncio.sleep(0.05)
-                    model = {"dim": 2, "beta": 4.0 + steered % 8}
-                    await socket.send(json.dumps({"type": "steer", "spec": {**spec, "model": model}, "frame": 50}))
-
-    await asyncio.gather(*(one(k) for k in range(clients)))
 
 
 MOST_HELD = 0.6  # MB: what stays of a crowd is a tenth, the frames of ten tabs are more than one
@@ -322,6 +251,17 @@ def test_fifty_clients_for_a_minute(address):
     assert held_by(address, 50, 60.0, 300) < MOST_HELD, "memory is flat"
 
 
+def test_free_memory_is_given_back_when_a_tab_is_closed(monkeypatch):
+    given = threading.Event()
+    monkeypatch.setattr(application, "give_back", given.set)
+    with running() as address:
+        with connect(f"ws://{address}/socket") as socket:
+            page = Page(socket)
+            page.ask(type="start", spec=SMALL)
+            page.until_ended()
+        assert given.wait(MOST_S)
+
+
 # Safety
 
 
@@ -355,6 +295,88 @@ def test_names_of_other_sites_are_refused(address):
     assert b"'evil.example' is not this machine" in body
     assert get(address, Origin="http://evil.example")[0] == 403
     assert get(address, Origin=f"http://{address}")[0] == 200
+
+
+def status_of(address, *headers):
+    """The status of a request whose headers are these lines, as they are."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=MOST_S) as line:
+        line.sendall("\r\n".join(["GET / HTTP/1.1", *headers, "Connection: close", "", ""]).encode("latin-1"))
+        return int(line.recv(100).split()[1])
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://[", "http://[::1", "//", "", "http://a@{}", "ws://{}", "http://{}/", "http://{}]"]
+)
+def test_an_origin_that_is_none_of_ours_is_refused_whatever_it_is(address, origin):
+    assert status_of(address, f"Host: {address}", f"Origin: {origin.format(address)}") == 403
+
+
+def test_of_two_origins_neither_counts(address):
+    ours, other = f"Origin: http://{address}", "Origin: http://evil.example"
+    assert status_of(address, f"Host: {address}", ours) == 200
+    assert status_of(address, f"Host: {address}", other, ours) == 403
+    assert status_of(address, f"Host: {address}", ours, other) == 403
+
+
+@pytest.mark.parametrize("host", ["[::1]]", "[::1", "[[::1]]", "localhost]", "localhost:", "localhost:x", "a@[::1]"])
+def test_a_host_is_not_repaired(address, host):
+    assert status_of(address, f"Host: {host}") in (400, 403)
+
+
+def test_names_of_this_machine_are_taken(address):
+    for host in ("localhost", "LocalHost:8077", "[::1]", "[::1]:8077", "127.0.0.1:1"):
+        assert status_of(address, f"Host: {host}", f"Origin: http://{host}") == 200, host
+
+
+def test_a_burst_of_tabs_does_not_pass_the_limit(monkeypatch):
+    """All of them ask at once, and each waits while what computes is loaded."""
+    from websockets.asyncio.client import connect as open_
+    from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+    def slowly():
+        time.sleep(0.3)
+        return tab.Tab, Limits
+
+    monkeypatch.setattr(application, "MOST_TABS", 4)
+    monkeypatch.setattr(application, "_loaded", slowly)
+
+    async def one(address):
+        try:
+            async with open_(f"ws://{address}/socket", open_timeout=MOST_S, ping_interval=None) as socket:
+                await socket.send(json.dumps({"type": "start", "spec": SMALL}))
+                await asyncio.wait_for(socket.recv(), MOST_S)
+                await asyncio.sleep(1.0)
+                return health(address)["tabs"]
+        except (ConnectionClosed, InvalidStatus):
+            return 0
+
+    async def burst(address):
+        return await asyncio.gather(*(one(address) for _ in range(12)))
+
+    with running() as address:
+        let_in = asyncio.run(burst(address))
+        assert sum(tabs > 0 for tabs in let_in) == 4
+        assert max(let_in) <= 4
+        emptied(address)
+        assert sum(tabs > 0 for tabs in asyncio.run(burst(address))) == 4, "places are given back"
+
+
+def test_the_server_ends_whatever_a_thread_is_in(monkeypatch):
+    """What cannot be interrupted, such as the compilation of a kernel, does not keep Ctrl-C waiting."""
+    begun, released = threading.Event(), threading.Event()
+
+    def stuck(session, spec):
+        begun.set()
+        released.wait(60.0)
+
+    monkeypatch.setattr(Session, "begin", stuck)
+    with running() as address, connect(f"ws://{address}/socket") as socket:
+        Page(socket).ask(type="start", spec=SMALL)
+        assert begun.wait(MOST_S)
+        ended = time.monotonic()
+    assert time.monotonic() - ended < 20
+    released.set()
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])

@@ -71,7 +71,7 @@ def test_compiled_groups_are_the_clusters(dim):
     model = flock.Model(dim=dim, beta=20.0)
     for seed in range(5):
         x = flock.start.planted(300, dim, 12, 0.4 if dim == 3 else 0.12, seed=seed)
-        ruler = Ruler(model, x, predict(model))
+        ruler = Ruler(model, x)
         np.testing.assert_array_equal(ruler.labels(x), clusters.label(x, ruler.radius))
         assert 1 < ruler.labels(x).max() < 299, "a test of all-alone or all-together would see nothing"
 
@@ -171,6 +171,27 @@ def test_pictures_of_attention_are_small():
         weights.picture(model, flock.uniform(2001, 2), 0.0, 0)
     with pytest.raises(SpecError, match="head = 1"):
         weights.picture(model, x, 0.0, 1)
+
+
+def test_centers_that_would_take_seconds_are_left_out():
+    """In many dimensions they cost n^2 d; the other numbers are there."""
+    for n_tokens, there in ((2_000, True), (4_000, False)):
+        x, model = flock.uniform(n_tokens, 64), flock.Model(dim=64, beta=100.0)
+        ruler = Ruler(model, x)
+        assert (len(ruler.centers) > 0) is there
+        assert (ruler.described()["delta"] is not None) is there
+    assert len(Ruler(flock.Model(dim=3, beta=100.0), flock.uniform(20_000, 3)).centers) > 0, "by cells: any number"
+
+
+def test_heads_and_frozen_tokens_count_in_the_size_of_a_picture():
+    """1,999 tokens are allowed with one head; eight of them, or as many frozen tokens, are gigabytes."""
+    x = flock.uniform(1_000, 2)
+    many = flock.Model(dim=2, value=np.stack([np.eye(2)] * 8))
+    frozen = flock.Model(dim=2, frozen=flock.Frozen(flock.uniform(12_000, 2)))
+    for model, most in ((many, 707), (frozen, 324)):
+        with pytest.raises(SpecError, match=f"at most {most} for an attention matrix"):
+            weights.picture(model, x, 0.0, "mean")
+        weights.picture(model, x[:300], 0.0, "mean")
 
 
 def test_a_run_to_the_end_of_time_is_a_staircase():

@@ -201,9 +201,9 @@ def test_the_table_holds_what_the_functions_say(tmp_path):
     assert_array_equal(networks.heads(folder, layers=[1, 3]).layer, [1, 3])
     with pytest.raises(SpecError, match="layers = \\[\\] cannot be used"):
         networks.heads(network, layers=[])
-    with pytest.raises(SpecError, match=r"layer = 9 cannot be used. Allowed: 0 to 3"):
+    with pytest.raises(SpecError, match=r"layers = 9 cannot be used. Allowed: an integer from 0 to 3"):
         networks.heads(network, layers=[9])
-    with pytest.raises(SpecError, match=r"head = 8 cannot be used. Allowed: 0 to 7"):
+    with pytest.raises(SpecError, match=r"head = 8 cannot be used. Allowed: an integer from 0 to 7"):
         networks.regime(layer, 8)
 
 

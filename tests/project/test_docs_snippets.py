@@ -34,10 +34,12 @@ NOT_RUN = {
     "takes minutes": {"README", "quickstart", "explorer", "studies"},
     "opens a browser": {"README", "quickstart", "explorer"},
     "needs a cluster": {"many_runs"},
+    "needs a GPU": {"studies"},
     "in a notebook": {"explorer"},
 }
 #: what a reader would wait for; the test takes the same line with a smaller number
 SMALLER = {"runs=1000": "runs=3", "runs=4000": "runs=400", "replicates=100": "replicates=2", "range(100)": "range(3)"}
+SMALLER |= {"n_tokens=1_000_000": "n_tokens=2_500"}
 NEEDS = {"gradients": "torch", "networks": "torch"}
 WEIGHTS = trained("rxnmapper")
 

@@ -44,7 +44,10 @@ def test_the_wheel_holds_the_package_and_nothing_else(release):
         held = {name for name in wheel.namelist() if ".dist-info/" not in name}
     # Before the list is made, git forgets what it ignores: caches, weights, node_modules.
     files = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "src/tokenflock", cwd=ROOT).split()
-    assert held == {f.removeprefix("src/") for f in files if (ROOT / f).exists()}
+    reference = {
+        f"tokenflock/reference/{path.name}" for path in (ROOT / "docs" / "reference").glob("*.txt")
+    }  # for help()
+    assert held == {f.removeprefix("src/") for f in files if (ROOT / f).exists()} | reference
     assert "tokenflock/py.typed" in held
 
 
@@ -62,10 +65,11 @@ def test_the_wheel_works_where_the_sources_are_not(release, tmp_path):
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", tmp_path / "site", release[1])
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r}); import tokenflock as flock; "
-        "print(flock.__file__); print(flock.velocity(flock.Model(dim=2), flock.uniform(5, 2)).shape)"
+        "print(flock.__file__); print(flock.velocity(flock.Model(dim=2), flock.uniform(5, 2)).shape);"
+        "print('>>> flock.Model(' in flock.Model.__doc__)"
     )
     told = run(sys.executable, "-P", "-c", code, cwd=tmp_path).split("\n")
-    assert told[:2] == [str(tmp_path / "site" / "tokenflock" / "__init__.py"), "(5, 2)"]
+    assert told[:3] == [str(tmp_path / "site" / "tokenflock" / "__init__.py"), "(5, 2)", "True"]
 
 
 @pytest.mark.slow

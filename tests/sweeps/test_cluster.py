@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -11,14 +12,15 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from small_sweeps import Gate, crashes, hangs, raises, slow, small_plan, small_store
-from tokenflock.errors import EngineError, FileError, MissingExtra
+from tokenflock.errors import EngineError, FileError, MissingExtra, install_command
+from tokenflock.lock import take
 from tokenflock.sweeps import cluster, open_store, shards, sweep, worker_deaths
 
 needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="no distributed here")
@@ -203,6 +205,52 @@ def test_many_dask_workers_are_killed(tmp_path, undisturbed, monkeypatch):
     assert kept.identical(undisturbed)
 
 
+def killed_clusters(folder, plan, store, kills):
+    """Clusters that go on with a sweep one after the other: some workers of each are killed, in the end its scheduler.
+
+    Whoever is killed is killed when another shard is done: not by the clock. How many were killed.
+    """
+    counts, cluster_number = {"worker": 0, "scheduler": 0}, 0
+    while sum(counts.values()) < kills and open_store(store).pending():
+        here = folder / f"cluster-{cluster_number}"
+        here.mkdir()
+        cluster_number += 1
+        with dask(here, nanny=True) as (address, scheduler, nannies):
+            workers = 0
+
+            def disturb(fraction, scheduler=scheduler, nannies=nannies):
+                nonlocal workers
+                found = [
+                    pid for nanny in nannies for pid, words in children(nanny.pid).items() if "spawn_main" in words
+                ]
+                if workers < 4 and found:
+                    os.kill(found[workers % len(found)], signal.SIGKILL)
+                    workers += 1
+                    counts["worker"] += 1
+                elif workers == 4 and scheduler.poll() is None:
+                    scheduler.kill()
+                    scheduler.wait()
+                    counts["scheduler"] += 1
+
+            with suppress(EngineError):
+                sweep(plan, store=store, cluster=address, progress=disturb)
+        assert open_store(store).verify() == []
+    return counts
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_of_workers_and_of_schedulers(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "ANSWER_S", 600)
+    plan, store = small_plan(replicates=60, slow=slow), tmp_path / "s.zarr"
+    small_store(store, plan, runs=1)
+    counts = killed_clusters(tmp_path, plan, store, 100)
+    print(counts)
+    assert sum(counts.values()) >= 100
+    assert counts["scheduler"] >= 15
+    assert sweep(plan, store=store, workers=2).identical(sweep(plan, workers=0))
+    assert [path.name for path in tmp_path.glob(".*job*")] == []
+
+
 def test_runs_that_hang_or_crash_on_a_cluster_are_recorded(tmp_path, monkeypatch):
     """What a Dask worker does with them, in this process."""
     monkeypatch.setattr(worker_deaths, "DEATHS", 2)
@@ -225,6 +273,35 @@ def test_an_answer_may_be_lost_with_its_worker():
     assert all(tasks._ended(SimpleNamespace(status=status), 0) for status in ("finished", "lost", "pending"))
 
 
+KILLED = """
+import sys
+from small_sweeps import slow, small_plan
+from tokenflock.sweeps import sweep
+sweep(small_plan(slow=slow), store=sys.argv[1], workers=1, cluster="local", runs_a_shard=1)
+"""
+
+
+def test_the_job_of_a_killed_command_is_removed_by_the_next_and_that_of_a_live_one_is_not(tmp_path, undisturbed):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / "s.zarr")], env=environment)
+    while not (left := list(tmp_path.glob(f".s.zarr{cluster.JOB}*"))) and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    live = tmp_path / f".s.zarr{cluster.JOB}live"
+    live.write_bytes(b"")
+    young = tmp_path / f".s.zarr{cluster.JOB}young"
+    young.write_bytes(b"")
+    for file in (*left, live):
+        os.utime(file, (time.time() - 3600,) * 2)
+    assert left[0].exists()
+    with live.open("rb") as held:
+        assert take(held)
+        made = sweep(small_plan(slow=slow), store=tmp_path / "s.zarr", workers=1, cluster="local")
+        assert made.identical(undisturbed)
+        assert sorted(tmp_path.glob(f".s.zarr{cluster.JOB}*")) == [live, young]
+
+
 def test_a_worker_that_does_not_see_the_store_says_so(tmp_path):
     with pytest.raises(FileError, match="must be on a disk that all workers share"):
         cluster.compute_shard(str(tmp_path / "nothing"), 0, None)
@@ -241,6 +318,6 @@ def test_no_scheduler_is_told_before_anything_starts(tmp_path, monkeypatch):
 def test_what_is_not_installed_is_named(monkeypatch):
     for package, where, extra in (("distributed", "local", "sweep"), ("dask_jobqueue", "slurm", "slurm")):
         monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(MissingExtra, match=rf"pip install 'tokenflock\[{extra}\]'"):
+        with pytest.raises(MissingExtra, match=re.escape(install_command(extra))):
             sweep(small_plan(), cluster=where)
         monkeypatch.undo()

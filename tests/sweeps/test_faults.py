@@ -172,7 +172,7 @@ def test_without_cloudpickle_functions_of_a_script_are_refused_with_the_way_out(
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     mine = lambda run: 1.0  # noqa: E731
     mine.__module__ = "__main__"
-    with pytest.raises(MissingExtra, match=r"needs cloudpickle.*tokenflock\[sweep\]"):
+    with pytest.raises(MissingExtra, match=r"needs cloudpickle.*\[sweep\]"):
         sweep(small_plan(mine=mine), workers=1)
 
 
@@ -353,8 +353,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path, undisturbed):
 
 
 def test_a_heartbeat_is_shared_and_says_which_run_since_when():
-    with heartbeat.empty_file() as file:
-        mine, yours = heartbeat.Heartbeat(file.fileno()), heartbeat.Heartbeat(file.fileno())
+    file = heartbeat.empty_file()
+    mine, yours = heartbeat.Heartbeat(file), heartbeat.Heartbeat(file)
     assert yours.read() == (None, 0.0)
     before = time.monotonic()
     mine.begin(0)

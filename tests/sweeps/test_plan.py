@@ -198,7 +198,7 @@ def test_boxes_cover_the_grid_once(shape, runs):
         assert index.ravel().tolist() == grid.runs(shard)
 
 
-@pytest.mark.parametrize("named", list(every_model_option()), ids=str)
+@pytest.mark.parametrize("named", list(every_model_option(5)), ids=str)
 def test_a_run_has_the_bits_of_simulate(named):
     """The inner loop goes below flock.simulate: every option of a model must come out the same."""
     model, times = named.model, [0.5, 1.0]

@@ -371,6 +371,6 @@ def test_a_refusal_is_shown_and_nothing_is_lost(explorer):
     explorer.ask(
         "e.source.send({type: 'start', spec: {model: {dim: 2}, start: {n_tokens: 99999}, simulate: {t_end: 1}}})"
     )
-    explorer.until("!e.alert.hidden")
+    explorer.until("e.alert.element.hidden === false")
     assert "from 1 to 20000" in explorer.page.locator(".alert").inner_text()
     assert explorer.ask("e.store.there.length") >= frames

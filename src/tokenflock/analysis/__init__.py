@@ -1,6 +1,10 @@
 """What a trajectory means: stateless functions of tokens (..., n, d), or of a Dataset that holds them as `x`.
 
-renyi: the centers of paper A.  clusters: which tokens are together.  metastability: how long they wait to merge.
+Numbers in, numbers out: an array of numpy gives arrays of numpy. A run, or its `run["x"]`, gives what has axes as a
+DataArray with the run's own axes, so that .sel(time=...) works; tokens whose axes stand in another order are refused.
+
+renyi: the centers of paper A.  clusters: which tokens are together.  persistence: the same without a radius.
+metastability: how long they wait to merge.
 convergence: how fast a distance goes to 0.  spectrum: what a value matrix says.  energy: those of papers C and D.
 attention: P and its Boolean limits.  polytope: hulls, limit points, hyperplanes.  triple: the hypotheses of paper B.
 statistics: numbers with their intervals.
@@ -10,12 +14,19 @@ Nothing here imports an engine: the tokens may come from a run, from a file or f
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from tokenflock import arguments
+from tokenflock.arguments import numbers
 from tokenflock.errors import bad
-from tokenflock.geometry import Array
+from tokenflock.geometry import LARGEST, Array
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _MODULES = (
     "attention",
@@ -23,6 +34,7 @@ _MODULES = (
     "convergence",
     "energy",
     "metastability",
+    "persistence",
     "polytope",
     "renyi",
     "spectrum",
@@ -35,14 +47,11 @@ OFF_SPHERE = 1e-5
 
 def tokens(x: Any, sphere: bool = True) -> Array:
     """The positions as float64 (..., n, d): finite, at least one token, and unit vectors if `sphere`."""
-    if hasattr(x, "data_vars"):
-        if "x" not in x:
-            raise bad("x", "a Dataset without positions", "a trajectory with x", "Simulate with positions=True.")
-        x = x["x"].values
-    try:
-        array = np.asarray(x, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise bad("x", type(x).__name__, "numbers of shape (..., n, d), or a Dataset with x") from error
+    arguments.flag("sphere", sphere)
+    axes = axes_of(x)
+    array = numbers(x if axes is None else axes.values)
+    if not array.ndim:
+        raise bad("x", x, "numbers of shape (..., n, d), or a Dataset with x")
     if array.ndim < 2 or not array.size:
         raise bad(
             "x.shape", array.shape, "(..., n, d) with at least one token", "One token is an array of shape (1, d)."
@@ -51,6 +60,8 @@ def tokens(x: Any, sphere: bool = True) -> Array:
         raise bad(
             "x", "an array with nan or inf", "finite numbers", "A run that failed has no later frames: drop them."
         )
+    if (largest := float(np.abs(array).max())) > LARGEST:
+        raise bad("x", f"numbers up to {largest:.1e}", f"numbers up to {LARGEST:g}, whose squares exist")
     if sphere:
         off = float(np.abs(np.linalg.norm(array, axis=-1) - 1).max())
         if off > OFF_SPHERE:
@@ -59,15 +70,60 @@ def tokens(x: Any, sphere: bool = True) -> Array:
     return array
 
 
+def axes_of(x: Any) -> Any:
+    """The tokens as a DataArray whose last axes are token and axis, if x is a run or one of its arrays; else None."""
+    if hasattr(x, "data_vars"):
+        if "x" not in x:
+            raise bad("x", "a Dataset without positions", "a trajectory with x", "Simulate with positions=True.")
+        x = x["x"]
+    dims = tuple(getattr(x, "dims", ()))
+    if not {"token", "axis"} & set(dims):
+        return None  # numbers, or a DataArray with names of its own: its axes are where they are
+    lead = [dim for dim in ("run", "time") if dim in dims]
+    if dims[-2:] != ("token", "axis") or [dim for dim in dims if dim in lead] != lead:
+        others = [dim for dim in dims if dim not in ("run", "time", "token", "axis")]
+        wanted = (*others, *lead, "token", "axis")
+        advice = f"Give it with x.transpose({', '.join(map(repr, wanted))})."
+        if not {"token", "axis"} <= set(dims):
+            advice = "One token, or one coordinate, has lost its axis: keep it with isel(token=[0])."
+        raise bad("x.dims", dims, f"{wanted}", advice)
+    return x
+
+
+def axes_kept(*more: str, place: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For functions of tokens: the answer of a run is a DataArray with its axes, `more` after the leading ones.
+
+    place: of the tokens among the arguments. A single number, and what has another shape, as a list of centers, stay as
+    they are.
+    """
+
+    def of(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def told(*arguments: P.args, **keywords: P.kwargs) -> R:
+            x = arguments[place] if len(arguments) > place else keywords.get("x")
+            axes = axes_of(x) if hasattr(x, "dims") else None
+            found = function(*arguments, **keywords)
+            return found if axes is None else cast("R", with_axes(found, axes, more, function.__name__))
+
+        return told
+
+    return of
+
+
+def with_axes(found: Any, axes: Any, more: tuple[str, ...], name: str) -> Any:
+    """What was found for tokens with these axes, as a DataArray: the leading axes, then as many of `more` as it has."""
+    lead, shape = axes.dims[:-2], np.shape(found)
+    own = len(shape) - len(lead)
+    if not shape or not 0 <= own <= len(more) or shape[: len(lead)] != axes.shape[:-2]:
+        return found
+    dims = (*lead, *more[len(more) - own :])
+    coords = {key: value for key, value in axes.coords.items() if set(value.dims) <= set(dims)}
+    return type(axes)(found, dims=dims, coords=coords, name=name)
+
+
 def positive(name: str, value: Any) -> float:
     """A finite number above 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise bad(name, value, "a number > 0") from error
-    if not (np.isfinite(number) and number > 0):
-        raise bad(name, value, "a finite number > 0")
-    return number
+    return arguments.positive(str(name), value)
 
 
 def __getattr__(name: str) -> Any:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tokenflock import model as equations
-from tokenflock.analysis import tokens
-from tokenflock.arguments import numbers, real, scalar
+from tokenflock.analysis import axes_kept, axes_of, tokens, with_axes
+from tokenflock.arguments import dataset, function, numbers, real, scalar
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
@@ -71,6 +71,7 @@ class Leaders:
     threshold: float
 
 
+@axes_kept("head", "token", "seen", place=1)
 def matrix(model: Model | None, x: Any, t: Any = 0.0) -> Array:
     """P (n, n) at tokens x (n, d), or (H, n, n) with H > 1 heads; in rescaled space x is z at time t.
 
@@ -102,10 +103,8 @@ def along(model: Model | None, run: xr.Dataset, measure: Callable[[Array], Any])
 
     measure takes P as `matrix` gives it and returns numbers: `lambda P: attention.rank(P).rank`, `attention.entropy`.
     """
-    if not hasattr(run, "data_vars"):
-        raise bad("run", type(run).__name__, "a trajectory (an xarray.Dataset)", "Of an array take attention.matrix.")
-    if not callable(measure):
-        raise bad("measure", measure, "a function of P", "For example attention.entropy.")
+    dataset("run", run, "a trajectory (an xarray.Dataset)", "Of an array take attention.matrix.")
+    function("measure", measure, "a function of P", "For example attention.entropy.")
     owner, positions, times, layer = _run(model, run)
     lead = positions.shape[:-2]
     found = [np.asarray(measure(_weights(owner, positions[p], float(times[p]), layer))) for p in np.ndindex(lead)]
@@ -114,7 +113,9 @@ def along(model: Model | None, run: xr.Dataset, measure: Callable[[Array], Any])
         raise bad(
             "measure", "a function that returns no numbers, or not always as many", "numbers of one shape", advice
         )
-    return np.stack(found).reshape(*lead, *found[0].shape)
+    more = tuple(f"measure_{k}" for k in range(found[0].ndim))
+    measured = with_axes(np.stack(found).reshape(*lead, *found[0].shape), axes_of(run), more, "along")
+    return cast("Array", measured)
 
 
 def rank(P: Any, tolerance: float | None = None) -> Rank:
@@ -265,5 +266,9 @@ def _run(model: Any, run: xr.Dataset) -> tuple[Model, Array, Array, float | None
 def _weights(model: Model, x: Array, t: float, layer: float | None) -> Array:
     """P of one frame: (n, n + m), or (H, n, n + m) with several heads."""
     flow = None if layer is None else equations.flow_at_layer(model, round(t / layer), layer)
-    p = equations.attention(model, x, t, flow)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        p = equations.attention(model, x, t, flow)
+    if not np.isfinite(p).all():
+        advice = "Lower beta, or take smaller tokens or an earlier time."
+        raise bad("x", "tokens whose attention is beyond the range of float64", "tokens with finite weights", advice)
     return p if model.n_heads > 1 else p[0]

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.analysis import positive, tokens
-from tokenflock.arguments import real
-from tokenflock.errors import bad, unknown
+from tokenflock import arguments
+from tokenflock.analysis import axes_kept, positive, tokens
+from tokenflock.arguments import real, whole_numbers
+from tokenflock.errors import bad
 from tokenflock.geometry import Array, angle, distance
 
 Labels = NDArray[np.intp]
@@ -25,6 +26,7 @@ MANY_LINKS, LINKS_A_TOKEN = 5_000_000, 64
 ANGLE_SLACK = 32 * float(np.finfo(np.float64).eps)
 
 
+@axes_kept("token")
 def label(x: Any, radius: float, space: str = "sphere") -> NDArray[np.intp]:
     """The cluster of every token, (..., n, d) -> (..., n), numbered from 0 in the order of their first tokens.
 
@@ -41,6 +43,7 @@ def label(x: Any, radius: float, space: str = "sphere") -> NDArray[np.intp]:
     return _numbered(groups)
 
 
+@axes_kept()
 def count(x: Any, radius: float, space: str = "sphere") -> Any:
     """The number of clusters: an int, or an array (...) for x (..., n, d)."""
     y, r = _checked(x, radius, space)
@@ -52,12 +55,14 @@ def count(x: Any, radius: float, space: str = "sphere") -> Any:
     return int(found) if found.ndim == 0 else found
 
 
+@axes_kept()
 def sizes(x: Any, radius: float, weights: Any = None, space: str = "sphere") -> Any:
     """The number of tokens in each cluster, or the sum of their weights (n,), in the order of `label`.
 
     An array with one size a cluster; for x (..., n, d) an object array (...) of such arrays.
     """
-    groups = label(x, radius, space)
+    y, r = _checked(x, radius, space)
+    groups = label(y, r, space)
     share = None
     if weights is not None:
         share = real("weights", weights, "finite numbers >= 0", lambda w: w >= 0, "One for each token.")
@@ -71,6 +76,7 @@ def sizes(x: Any, radius: float, weights: Any = None, space: str = "sphere") -> 
     return result
 
 
+@axes_kept("token")
 def track(x: Any, radius: float, space: str = "sphere") -> NDArray[np.intp]:
     """`label` with a memory: x (..., time, n, d) -> (..., time, n), where a cluster keeps its number through time.
 
@@ -86,10 +92,9 @@ def track(x: Any, radius: float, space: str = "sphere") -> NDArray[np.intp]:
 
 def follow(labels: Any) -> NDArray[np.intp]:
     """`track` for clusters already found: labels (..., time, n), numbered anew at every time, or tracked."""
-    groups = np.asarray(labels)
-    if groups.ndim < 2 or not groups.size or groups.dtype.kind not in "iu":
-        given = f"{groups.dtype} of shape {groups.shape}"
-        raise bad("labels", given, "whole numbers of shape (..., time, n)", "Take them from clusters.label.")
+    groups = whole_numbers("labels", labels, "whole numbers of shape (..., time, n)", "Take them from clusters.label.")
+    if groups.ndim < 2 or not groups.size:
+        raise bad("labels.shape", groups.shape, "(..., time, n)", "Take them from clusters.label.")
     result = np.empty(groups.shape, dtype=np.intp)
     for place in np.ndindex(groups.shape[:-2]):
         before, used = None, 0
@@ -113,9 +118,7 @@ def _inherited(group: Labels, before: Labels | None, used: int) -> tuple[Labels,
 
 
 def _checked(x: Any, radius: float, space: str) -> tuple[Array, float]:
-    if space not in SPACES:
-        raise unknown("space", space, SPACES)
-    return tokens(x, sphere=space == "sphere"), positive("radius", radius)
+    return tokens(x, sphere=arguments.named("space", space, SPACES) == "sphere"), positive("radius", radius)
 
 
 def _gaps(y: Array, radius: float) -> tuple[Labels, NDArray[np.bool_]]:

@@ -24,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.arguments import Reals, real, scalar
-from tokenflock.errors import bad, unknown
+from tokenflock.arguments import Reals, named, real, scalar
+from tokenflock.errors import bad
 
 KINDS = ("auto", "exponential", "power")
 # Distances of unit vectors in float64 are right to some 1e-16, those of two long computations to a thousand times that.
 FLOOR = 1e-13
+LARGEST = 1e75  # of a time: squares of its squares exist
 FEWEST = 16  # points of a window
 BEGINS = (16, 12)  # the window may begin at 0/16, 1/16, ..., 12/16 of the points
 BLOCKS, STUDENT = 8, 2.3646  # 97.5 % of Student's t with 7 degrees of freedom
@@ -58,8 +59,7 @@ def rate(t: Any, distance: Any, kind: str = "auto", floor: float = FLOOR) -> Rat
     t, distance: (time,), at least 16 of them above the floor. kind: "exponential", "power", or "auto", which takes the
     one with the smaller residuals over the longer of the two windows. A power is fitted to times > 0 only.
     """
-    if kind not in KINDS:
-        raise unknown("kind", kind, KINDS)
+    named("kind", kind, KINDS)
     times, values = _checked(t, distance)
     least = scalar("floor", floor, "a finite number >= 0", lambda v: v >= 0)
     low = np.flatnonzero(values <= least)
@@ -81,7 +81,13 @@ def rate(t: Any, distance: Any, kind: str = "auto", floor: float = FLOOR) -> Rat
 
 
 def _checked(t: Any, distance: Any) -> tuple[Reals, Reals]:
-    times = real("t", t, "finite numbers", advice="A run that failed has no later frames: drop them.")
+    times = real(
+        "t",
+        t,
+        f"numbers up to {LARGEST:g}",
+        lambda v: np.abs(v) <= LARGEST,
+        "A run that failed has no later frames: drop them.",
+    )
     values = real("distance", distance, "finite numbers >= 0", lambda v: v >= 0, "Take norms or geometry.distance.")
     if times.ndim != 1 or values.shape != times.shape:
         given = f"shapes {times.shape} and {values.shape}"

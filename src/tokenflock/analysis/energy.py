@@ -3,6 +3,7 @@
     energy         E = 1/(2 beta n^2) sum_ij exp(beta <x_i, x_j>)                (C.1)
     scaled_energy  n^-2 sum_ij exp(beta (<x_i, x_j> - 1)),  from 1/n to 1        (D.1)
 
+With masses a_j token j counts a_j times: n^-2 sum_ij becomes sum_ij p_i p_j with p_j = a_j / sum_k a_k.
 Clusters of shares p_q that are far apart have scaled energy sum_q p_q^2: a run of mergers is a staircase.
 """
 
@@ -13,46 +14,69 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.analysis import positive, tokens
-from tokenflock.arguments import scalar
+from tokenflock.analysis import axes_kept, positive, tokens
+from tokenflock.arguments import real, scalar
+from tokenflock.errors import bad
 from tokenflock.geometry import Array
 
 BLOCK = 500_000  # pairs held at a time
 
 
-def scaled_energy(x: Any, beta: float) -> Any:
-    """n^-2 sum_ij exp(beta (<x_i, x_j> - 1)) of D.1: a float, or an array (...) for x (..., n, d). Cannot overflow."""
-    return _each(tokens(x), scalar("beta", beta, "a finite number >= 0", lambda b: b >= 0))
+@axes_kept()
+def scaled_energy(x: Any, beta: float, masses: Any = None) -> Any:
+    """n^-2 sum_ij exp(beta (<x_i, x_j> - 1)) of D.1: a float, or an array (...) for x (..., n, d). Cannot overflow.
+
+    masses (n,): how often each token counts, see the top of this file.
+    """
+    y = tokens(x)
+    return _each(y, scalar("beta", beta, "a finite number >= 0", lambda b: b >= 0), _shares(masses, y.shape[-2]))
 
 
-def energy(x: Any, beta: float, log: bool = False) -> Any:
-    """1/(2 beta n^2) sum_ij exp(beta <x_i, x_j>) of C.1; shapes as for `scaled_energy`.
+@axes_kept()
+def energy(x: Any, beta: float, log: bool = False, masses: Any = None) -> Any:
+    """1/(2 beta n^2) sum_ij exp(beta <x_i, x_j>) of C.1; shapes and masses as for `scaled_energy`.
 
     It is e^beta/(2 beta) times the scaled energy, inf where that is more than a float64 holds (beta above about 709);
     log=True gives its logarithm, which is always finite.
     """
-    b = positive("beta", beta)
-    value = np.log(_each(tokens(x), b)) + b - math.log(2 * b)
+    b, y = positive("beta", beta), tokens(x)
+    value = np.log(_each(y, b, _shares(masses, y.shape[-2]))) + b - math.log(2 * b)
     if not log:
         with np.errstate(over="ignore"):  # inf is the honest answer
             value = np.exp(value)
     return float(value) if np.ndim(value) == 0 else value
 
 
-def _each(y: Array, beta: float) -> Any:
+def _shares(masses: Any, n: int) -> Array | None:
+    """p_j = a_j / sum_k a_k; None where every token counts once."""
+    if masses is None:
+        return None
+    a = real("masses", masses, f"({n},) positive numbers")
+    if a.shape != (n,) or (a <= 0).any():
+        given = "a number <= 0" if a.shape == (n,) else f"shape {a.shape}"
+        advice = "Tokens that count otherwise in every row climb no energy: (n, n) masses have none."
+        raise bad("masses", given, f"({n},) positive numbers, one for each token", advice)
+    shares: Array = a / a.sum()
+    return shares
+
+
+def _each(y: Array, beta: float, shares: Array | None) -> Any:
     result = np.empty(y.shape[:-2])
     for place in np.ndindex(result.shape):
-        result[place] = _mean(y[place], beta)
+        result[place] = _mean(y[place], beta, shares)
     return float(result) if result.ndim == 0 else result
 
 
-def _mean(y: Array, beta: float) -> float:
-    """The mean of exp(-beta |x_i - x_j|^2 / 2): for unit vectors 1 - <x_i, x_j>, without its cancellation."""
+def _mean(y: Array, beta: float, shares: Array | None) -> float:
+    """The mean of exp(-beta |x_i - x_j|^2 / 2): for unit vectors 1 - <x_i, x_j>, without its cancellation.
+
+    shares: of the tokens, p (n,); None for equal ones.
+    """
     from scipy.spatial.distance import cdist
 
     n = len(y)
     rows = max(1, BLOCK // n)
-    total = math.fsum(
-        float(np.exp(-0.5 * beta * cdist(y[i : i + rows], y, "sqeuclidean")).sum()) for i in range(0, n, rows)
-    )
-    return total / n**2
+    blocks = ((i, np.exp(-0.5 * beta * cdist(y[i : i + rows], y, "sqeuclidean"))) for i in range(0, n, rows))
+    if shares is None:
+        return math.fsum(float(block.sum()) for _, block in blocks) / n**2
+    return math.fsum(float(shares[i : i + rows] @ block @ shares) for i, block in blocks)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock.analysis import clusters
+from tokenflock.analysis import axes_of, clusters
 from tokenflock.analysis.clusters import Labels
-from tokenflock.arguments import Reals, real, scalar
+from tokenflock.arguments import Reals, numbers, real, scalar, some
 from tokenflock.errors import bad
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def quantiles(trees: xr.Dataset, q: Any = (0.1, 0.5, 0.9)) -> xr.Dataset:
     """
     import xarray as xr
 
-    levels = np.atleast_1d(real("q", q, "numbers from 0 to 1", lambda v: (v >= 0) & (v <= 1)))
+    levels = np.atleast_1d(some("q", q, "numbers from 0 to 1", lambda v: (v >= 0) & (v <= 1)))
     if not hasattr(trees, "data_vars") or "merge_time" not in trees or "run" not in trees.dims:
         advice = "Give flock.merge_tree a start (runs, n, dim)."
         raise bad("trees", type(trees).__name__, "the merge trees of an ensemble", advice)
@@ -217,9 +217,12 @@ def _frames(t: Any, given: Any, name: str, axes: tuple[int, int]) -> tuple[Reals
         if "x" not in given:
             advice = f"Simulate with positions=True, or give the times and the {name}."
             raise bad("x", "a Dataset without positions", "a trajectory with x", advice)
-        given = given["x"]
+        given = axes_of(given)
     times = real("t", t, "finite times >= 0", lambda v: v >= 0)
-    array = np.asarray(given)
+    array: Any = np.asarray(given) if isinstance(given, np.ndarray) or hasattr(given, "dims") else numbers(given)
+    if not array.ndim:
+        advice = "Take them from clusters.count or clusters.track; tokens are (time, n, d)."
+        raise bad(name, given, "whole numbers >= 0, or tokens", advice)
     words = {1: "(time,)", 2: "(time, n)", 3: "(time, n, d)"}
     if array.ndim not in axes or times.ndim != 1 or array.shape[0] != len(times) or not len(times):
         shapes = f"shapes {times.shape} and {array.shape}"
@@ -228,7 +231,8 @@ def _frames(t: Any, given: Any, name: str, axes: tuple[int, int]) -> tuple[Reals
     if (np.diff(times) <= 0).any():
         raise bad("t", "times that do not increase", "strictly increasing times", "Sort them, and drop repeated ones.")
     if array.ndim < 3:
-        whole = array.astype(np.intp) if array.dtype.kind in "iuf" and np.isfinite(array).all() else None
+        small = array.dtype.kind in "iuf" and bool((np.abs(array) < 2**62).all())
+        whole = array.astype(np.intp) if small else None
         if whole is None or (whole != array).any() or whole.min() < 0:
             advice = "Take them from clusters.count or clusters.track; tokens are (time, n, d)."
             raise bad(name, f"{array.dtype} that are not", "whole numbers >= 0", advice)

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.analysis import tokens, triple
-from tokenflock.arguments import real, scalar
-from tokenflock.errors import bad, unknown
+from tokenflock.arguments import named, numbers, real, scalar
+from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.options import matrix
 
@@ -77,8 +77,7 @@ def hull(z: Any, tolerance: float = TOLERANCE, method: str = "auto") -> Hull:
     """
     x = _frame("z", z)
     rel = scalar("tolerance", tolerance, "above 0, below 1", lambda t: (t > 0) & (t < 1))
-    if method not in METHODS:
-        raise unknown("method", method, METHODS)
+    named("method", method, METHODS)
     mean = x.mean(axis=0)
     size = float(np.linalg.norm(x - mean, axis=1).max())
     # Rounding of the coordinates themselves: a cloud that is small against its place cannot be seen more sharply.
@@ -189,10 +188,7 @@ def _kind(at: Sequence[float], scale: float) -> str:
 
 def _frame(name: str, z: Any) -> Array:
     """Tokens (n, d) of one frame: at least one, finite."""
-    try:
-        shape = np.shape(z["x"] if hasattr(z, "data_vars") else z)
-    except (KeyError, ValueError):  # a run without positions, ragged lists
-        shape = ()
+    shape = numbers(z).shape
     if hasattr(z, "data_vars") or len(shape) > 2:
         raise bad(f"{name}.shape", shape, "(n, d)", "One frame at a time: run.x[-1] is the last.")
     if len(shape) == 2 and not math.prod(shape):

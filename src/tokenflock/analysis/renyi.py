@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.analysis import positive, tokens
+from tokenflock.analysis import axes_kept, positive, tokens
+from tokenflock.arguments import whole_numbers
 from tokenflock.errors import bad
 from tokenflock.geometry import Array, distance
 
@@ -32,16 +33,19 @@ GRID_AXES = 3  # 27 cells around a token; a fourth axis would make them 81
 CHORD_SLACK = 1e-4
 
 
+@axes_kept()
 def centers(x: Any, delta: float) -> Any:
     """Indices of the Renyi centers, in order; for x (..., n, d) an object array (...) of such index arrays."""
     return _each(tokens(x), positive("delta", delta), strong=False)
 
 
+@axes_kept()
 def strong_centers(x: Any, delta: float) -> Any:
     """Indices of the strong Renyi centers, in order; shapes as for `centers`."""
     return _each(tokens(x), positive("delta", delta), strong=True)
 
 
+@axes_kept("token")
 def consumed(x: Any, centers: Any, radius: float) -> NDArray[np.bool_]:
     """Whether each token is within radius of one of the centers where they are in x itself, (..., n, d) -> (..., n).
 
@@ -50,12 +54,12 @@ def consumed(x: Any, centers: Any, radius: float) -> NDArray[np.bool_]:
     """
     y, r = tokens(x), positive("radius", radius)
     lead = y.shape[:-2]
-    ragged = np.asarray(centers).dtype == object
-    sets = np.asarray(centers, dtype=object) if ragged else None
+    given = centers.values if hasattr(centers, "dims") else centers  # those of a run have its axes
+    sets = given if isinstance(given, np.ndarray) and given.dtype == object else None
     if sets is not None and sets.shape != lead[: sets.ndim]:
         raise bad("centers.shape", sets.shape, f"the first axes of x, {lead}", "Or give one list of indices for all.")
     if sets is None:
-        return _covered(y, _indices(centers, y.shape[-2]), r)
+        return _covered(y, _indices(given, y.shape[-2]), r)
     result = np.zeros(y.shape[:-1], dtype=bool)
     for place in np.ndindex(sets.shape):
         result[place] = _covered(y[place], _indices(sets[place], y.shape[-2]), r)
@@ -145,9 +149,11 @@ def _each(y: Array, delta: float, strong: bool) -> Any:
 
 
 def _indices(given: Any, n: int) -> Indices:
-    index = np.asarray(given)
-    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
-        raise bad("centers", given, "a list of token indices", "Take them from renyi.centers or renyi.strong_centers.")
+    advice = "Take them from renyi.centers or renyi.strong_centers."
+    empty = isinstance(given, list | tuple | np.ndarray) and not len(given)  # numpy takes [] for floats
+    index = whole_numbers("centers", np.empty(0, dtype=int) if empty else given, "a list of token indices", advice)
+    if index.ndim != 1:
+        raise bad("centers", given, "a list of token indices", advice)
     if index.size and not (0 <= index.min() and index.max() < n):
         raise bad("centers", [int(index.min()), int(index.max())], f"indices from 0 to {n - 1}")
     return index.astype(np.intp)

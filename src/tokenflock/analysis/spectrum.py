@@ -7,7 +7,10 @@ L            the part of L' that the eigenvectors of the largest Jordan blocks s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -60,15 +63,43 @@ class Regime:
 
 def classify(value: Any, tolerance: float = TOLERANCE) -> Regime:
     """The row of the atlas that V (d, d) falls in. Eigenvalues within tolerance |V| of each other count as one."""
-    from scipy.linalg import schur
-
     V = real("value", value, "a finite (d, d) array")
     if V.ndim != 2 or V.shape[0] != V.shape[1] or not V.size:
         raise bad("value.shape", V.shape, "(d, d)", "Give one square value matrix; several heads are classified apart.")
     rel = scalar("tolerance", tolerance, "above 0, below 0.1", lambda t: (t > 0) & (t < 0.1))
-    size = float(np.linalg.norm(V, 2))
-    tol = rel * size
-    eigenvalues = np.linalg.eigvals(V)
+    # In units in which powers of V exist; a power of two, so that no digit changes.
+    largest = float(np.abs(V).max())
+    unit = 1.0 if largest == 0 or 1e-9 < largest < 1e9 else 2.0 ** math.floor(math.log2(largest))
+    with one_thread():
+        found = _classified(V / unit, rel)
+    lam = complex(found.lambda_max.real * unit, found.lambda_max.imag * unit)
+    return replace(found, lambda_max=lam, gap=found.gap * unit, tolerance=found.tolerance * unit)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread: with matrices this small several are slower, on a busy machine a hundred times."""
+    limits: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limits
+
+
+@lru_cache
+def _controller() -> Any:
+    """The libraries that threads belong to, looked for once, with those of scipy: it takes milliseconds."""
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _classified(V: Array, rel: float) -> Regime:
+    from scipy.linalg import schur
+    from scipy.linalg.lapack import dtrsen
+
+    tol = rel * float(np.linalg.norm(V, 2))
+    # One factorisation says both the eigenvalues and, put in another order, the space of the leading ones. LAPACK looks
+    # for a permutation that makes V triangular first: eigenvalues that stand on a diagonal come out as they are.
+    form, basis = schur(V, output="real")
+    eigenvalues = _diagonal(form)
     order = np.argsort(-eigenvalues.real)
     reals = eigenvalues.real[order]
     # A group ends at the first step that is wider than the tolerance: chains within it are one.
@@ -76,8 +107,9 @@ def classify(value: Any, tolerance: float = TOLERANCE) -> Regime:
     count = int(wide[0]) + 1 if wide.size else len(V)
     gap = float(reals[count - 1] - reals[count]) if count < len(V) else np.inf
     edge = (reals[count - 1] + reals[count]) / 2 if count < len(V) else -np.inf
-    _, vectors, _ = schur(V, output="real", sort=lambda re, im=0.0: re > edge)
-    generalised = vectors[:, :count]
+    if not (eigenvalues.real[:count] > edge).all():  # those of a pair stand or go together: their real parts are equal
+        basis = dtrsen((eigenvalues.real > edge).astype(np.int32), form, basis, job="N")[1]
+    generalised = basis[:, :count]
     T = generalised.T @ V @ generalised
     top = eigenvalues[order[:count]]
     turning = float(np.abs(top.imag).max()) > tol
@@ -87,6 +119,16 @@ def classify(value: Any, tolerance: float = TOLERANCE) -> Regime:
     multiplicity = sum(blocks)
     row, claim, fails = _row(V, lam, multiplicity, blocks, L, eigenvalues, tol)
     return Regime(row, lam, multiplicity, blocks, gap, L, generalised, claim, fails, tol)
+
+
+def _diagonal(form: Array) -> Any:
+    """The eigenvalues of a real Schur form, in its order: a pair is a block [[a, b], [c, a]] with b c < 0."""
+    found = np.diag(form).astype(complex)
+    for k in np.flatnonzero(np.diag(form, -1)):
+        middle = (form[k, k] + form[k + 1, k + 1]) / 2
+        turn = np.sqrt(complex(form[k, k + 1] * form[k + 1, k] + ((form[k, k] - form[k + 1, k + 1]) / 2) ** 2))
+        found[[k, k + 1]] = middle + turn, middle - turn
+    return found
 
 
 def _leading(T: Array, top: Any, tol: float, rel: float) -> tuple[Array, tuple[int, ...], complex]:
@@ -111,10 +153,13 @@ def _leading(T: Array, top: Any, tol: float, rel: float) -> tuple[Array, tuple[i
     for mu, blocks in found:
         if blocks[0] < longest:
             continue
+        if longest == 1 and len(blocks) == count:  # all of L' is its eigenspace
+            parts.append(np.eye(count))
+            continue
         N = T - mu * np.eye(count)
-        # The generalised eigenspace of mu is the kernel of N^count; its image under N^(m-1) is spanned by the
-        # eigenvectors of the blocks of size m.
-        kernel = _kernel(np.linalg.matrix_power(N, count), sum(blocks))
+        # The generalised eigenspace of mu is the kernel of N^m, m its longest block; its image under N^(m-1) is spanned
+        # by the eigenvectors of the blocks of size m.
+        kernel = _kernel(np.linalg.matrix_power(N, longest), sum(blocks))
         image = np.linalg.matrix_power(N, longest - 1) @ kernel
         u, _, _ = np.linalg.svd(image, full_matrices=False)
         basis = u[:, : blocks.count(longest)]
@@ -133,6 +178,9 @@ def _blocks(T: Array, mu: complex, multiplicity: int, tol: float, rel: float) ->
         rank = int((np.linalg.svd(power, compute_uv=False) > rel).sum())
         grown = nullity[-1] + 1  # the kernels grow until they hold all of it, whatever rounding says
         nullity.append(min(multiplicity, max(len(T) - rank, grown)))
+        if nullity[-1] == multiplicity:  # there are no longer blocks
+            break
+    nullity += [multiplicity] * (multiplicity + 1 - len(nullity))
     at_least = np.append(np.diff(nullity), 0)  # number of blocks of size j or more
     sizes = [j + 1 for j in range(multiplicity) for _ in range(at_least[j] - at_least[j + 1])]
     return tuple(sorted(sizes, reverse=True))

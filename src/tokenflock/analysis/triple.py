@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from tokenflock.analysis.spectrum import TOLERANCE
-from tokenflock.arguments import scalar
+from tokenflock.arguments import numbers, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.options import matrix
 
 #: Q'K counts as symmetric if it differs from its transpose by less than this times |Q'K|, as positive above it.
 SYMMETRIC = 1e-10
+LARGEST = 1e75  # of an entry: squares of products of two still exist
 
 
 @dataclass(frozen=True)
@@ -195,6 +196,9 @@ def _not_positive_definite(form: Array) -> list[str]:
 
 def root(form: Array) -> Array | None:
     """A = B^(1/2), symmetric, of a form B (d, d); None unless B is symmetric without negative eigenvalues."""
+    form = _bounded("form", matrix("form", form, (None, None)))
+    if form.shape[0] != form.shape[1]:
+        raise bad("form.shape", form.shape, "(d, d)")
     size = float(np.linalg.norm(form, 2))
     if np.abs(form - form.T).max() > SYMMETRIC * size:
         return None
@@ -212,7 +216,7 @@ def _checked(query: Any, key: Any, value: Any, tolerance: float) -> tuple[Array,
     if not known:
         raise bad("query, key, value", None, "at least one matrix", "The identity of which dimension? Give value.")
     for name, m in known.items():
-        shape = np.shape(np.asarray(m, dtype=object))
+        shape = numbers(m).shape
         if len(shape) == 3:
             advice = "Heads are judged one at a time: give query[h], key[h], value[h]."
             raise bad(f"{name}.shape", shape, "(d, d), or (k, d) of query and key", advice)
@@ -224,4 +228,11 @@ def _checked(query: Any, key: Any, value: Any, tolerance: float) -> tuple[Array,
         rows = (len(Q), len(K))
         raise bad("query and key rows", rows, "the same number of rows", "Q and K map into one space of size k.")
     rel = scalar("tolerance", tolerance, "above 0, below 0.1", lambda t: (t > 0) & (t < 0.1))
-    return Q.T @ K, np.asarray(V), rel
+    return _bounded("query, key", Q).T @ _bounded("key", K), _bounded("value", np.asarray(V)), rel
+
+
+def _bounded(name: str, given: Array) -> Array:
+    """The matrix, if squares of its entries and of their products exist."""
+    if (largest := float(np.abs(given).max())) > LARGEST:
+        raise bad(name, f"numbers up to {largest:.1e}", f"numbers up to {LARGEST:g}", "Divide it by a number.")
+    return given

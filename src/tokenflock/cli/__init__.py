@@ -1,4 +1,4 @@
-"""The command line: tokenflock simulate, sweep, diagnose, check, figure, study, network, explore. A file for each noun.
+"""The command line: tokenflock simulate, sweep, diagnose, plot, check, figure, network, ... A file for each noun.
 
 Heavy libraries are imported inside the commands: --help stays fast. Answers go to stdout, everything else to stderr.
 Exit codes: 0 done, 1 a run or a check failed, 2 bad input, 130 interrupted.
@@ -7,6 +7,8 @@ Exit codes: 0 done, 1 a run or a check failed, 2 bad input, 130 interrupted.
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from typing import Annotated
 
 import typer
@@ -17,7 +19,7 @@ from tokenflock.cli.speech import app, say, spoken
 __all__ = ["app", "main", "say", "spoken"]
 
 # Each adds its verbs, in the order --help shows.
-for _file in ("simulate", "sweep", "diagnose", "check", "papers", "study", "network", "explore", "machine"):
+for _file in ("simulate", "sweep", "diagnose", "draw", "check", "papers", "study", "network", "explore", "machine"):
     importlib.import_module(f"tokenflock.cli.{_file}")
 
 
@@ -36,8 +38,9 @@ def top(
     """The laboratory for attention dynamics: tokens as interacting particles, depth as time.
 
     Begin with:
-      tokenflock simulate --n 200 --d 2 --beta 64 --T 150 --out run.zarr
+      tokenflock simulate --tokens 200 --dim 2 --beta 64 --t-end 50 --out run.zarr
       tokenflock diagnose run.zarr                   what happened, in sentences
+      tokenflock plot run.zarr                       and as a figure
       tokenflock figure causal/2 --out figures       a figure of a paper
       tokenflock check causal/theorem-4.1 --quick    a statement of a paper
       tokenflock explore                             all of it in the browser
@@ -46,5 +49,10 @@ def top(
 
 
 def main() -> None:
-    """The entry point of the command `tokenflock`."""
-    app()
+    """The command line, after what __main__.py sees to."""
+    try:
+        app()
+    except OSError as error:  # of --help, which no command speaks
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what could not be written is let go
+        say(f"error: {error}. The answer could not be written: check the disk.", "red")
+        sys.exit(1)

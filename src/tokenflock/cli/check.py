@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +16,7 @@ from tokenflock.errors import SpecError, bad, clash
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tokenflock.papers.claims.ledger import Finding, Verdict
+    from tokenflock.papers.claims.ledger import Verdict
 
 COLOURS = {True: "green", None: "yellow", False: "red"}
 FAILED_SHOWN = 10  # of one claim; the JSON file has them all
@@ -49,6 +48,7 @@ def check(
     With --out DIR every claim has a figure there: ID.pdf, .svg and .png. Exit
     code 1 if a claim fails that is not known to (as conjecture-1 is); a claim
     that crashes and Ctrl-C keep the verdicts that are there."""
+    from tokenflock.arguments import digits
     from tokenflock.papers import claims
 
     if listing:
@@ -57,7 +57,7 @@ def check(
     chosen = [name for name in claims.NAMES if name in asked]
     if trial is not None and len(chosen) > 1:
         raise clash("--trial", f"{len(chosen)} claims", "A trial belongs to one claim: give that one.")
-    if trial is not None and not ("#" in trial and trial.rpartition("#")[2].isdigit()):
+    if trial is not None and ("#" not in trial or digits(trial.rpartition("#")[2]) is None):
         raise bad("--trial", trial, "CASE#NUMBER", "A check that fails prints the command that repeats a trial.")
     number = None if trials is None else whole("--trials", trials, 1)
     options: dict[str, Any] = {"trials": number, "seed": whole("--seed", seed, 0), "quick": quick, "trial": trial}
@@ -134,13 +134,15 @@ def _tell(checks: Checklist[Verdict], folder: Path | None, verbose: bool) -> Non
         table = Table("claim", "verdict", "trials", "undecided", "measured", "against", "s", box=None, pad_edge=False)
         table.columns[0].no_wrap = table.columns[1].no_wrap = True
         for v in checks.finished:
-            numbers = (str(v.trials), str(v.undecided), *_numbers(v.tightest), f"{v.wall_s:.1f}")
-            word = v.word.split(" on ")[0]  # the range of a proof stands beside what was measured
+            numbers = (str(v.trials), str(v.undecided), v.tightest.shown, v.tightest.against, f"{v.wall_s:.1f}")
+            word = v.word.split(" on ")[0] + "*" * bool(v.remark)  # the range of a proof stands beside it
             table.add_row(v.name, word, *numbers, style=COLOURS[v.holds])
         console.print(table)
     for v in checks.finished:
         if verbose:
             _details(console, v)
+        if v.remark:
+            console.print(f"  * {v.name}: {v.remark}", soft_wrap=True)
         for command in _repeat(v, checks.options["trials"])[:FAILED_SHOWN]:
             console.print(f"  repeat: {command}", soft_wrap=True)
         if len(v.failed) > FAILED_SHOWN:
@@ -157,17 +159,9 @@ def _details(console: Console, verdict: Verdict) -> None:
     for word, said in (("Correction", verdict.claim.erratum), ("Rule", verdict.claim.rule), ("Note", verdict.note)):
         if said:
             console.print(f"  {word}: {said}", soft_wrap=True)
-    table = Table("case", "trials", "measured", "against", "note", box=None, pad_edge=False)
+    table = Table("case", "trials", "undecided", "measured", "against", "detects", "note", box=None, pad_edge=False)
     for f in verdict.findings:
-        table.add_row(f.case, str(f.trials), *_numbers(f), f.note, style=COLOURS[f.holds])
+        seen = "" if f.detects is None else f"{f.detects:.2g}"
+        counts = (str(f.trials), str(f.undecided or ""))
+        table.add_row(f.case, *counts, f.shown, f.against, seen, f.note, style=COLOURS[f.holds])
     console.print(table)
-
-
-def _numbers(finding: Finding) -> tuple[str, str]:
-    """What was measured, with its interval, and what it is held against: a bound, a predicted value or a proof."""
-    if finding.proved and math.isnan(finding.measured):
-        return "", f"proved on {finding.proved}" if not finding.failed else f"not proved on {finding.proved}"
-    measured = f"{finding.measured:.4g}"
-    if finding.low is not None and finding.high is not None:
-        measured += f" [{finding.low:.4g}, {finding.high:.4g}]"
-    return measured, "" if finding.bound is None else f"{finding.relation} {finding.bound:.4g}"

@@ -9,14 +9,15 @@ from typing import Annotated
 import typer
 
 import tokenflock as flock
+from tokenflock.cli import saved
 from tokenflock.cli.speech import app, spoken, switch
 
 
 @app.command()
 @spoken
 def diagnose(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .zarr or .nc that simulate wrote.")],
-    run: Annotated[str | None, typer.Option(metavar="K", help="This run of an ensemble, from 0.")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .zarr or .nc that simulate, network or sweep wrote.")],
+    run: Annotated[str | None, typer.Option("--run", metavar="K", help="This run of an ensemble, from 0.")] = None,
     again: Annotated[bool, switch("--again/--no-again", help="Repeat the run, finer and disturbed.")] = True,
     as_json: Annotated[bool, switch("--json", help="Answer as JSON on stdout.")] = False,
 ) -> None:
@@ -27,7 +28,7 @@ def diagnose(
       tokenflock diagnose ensemble.nc --run 3 --json
 
     A run that is small enough is repeated, more finely and from a disturbed
-    start: are its steps fine enough, and does it depend on its start?"""
-    which = None if run is None else int(run) if run.isdigit() else run
-    found = flock.diagnose(flock.load(file), which, again=again)
+    start: are its steps fine enough, and does it depend on its start? Hidden
+    states of a network are told layer by layer; of a sweep, which runs failed."""
+    found = flock.diagnose(saved.opened(file), saved.number(run), again=again)
     typer.echo(json.dumps(found.plain(), indent=2) if as_json else str(found))

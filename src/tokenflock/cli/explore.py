@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import tokenflock as flock
+from tokenflock.cli import saved
 from tokenflock.cli.speech import OVERWRITE, app, say, spoken, switch
 from tokenflock.errors import SpecError, clash
 
@@ -15,7 +18,7 @@ from tokenflock.errors import SpecError, clash
 @spoken
 def explore(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[RUN PAGE.HTML]", help="With --export: a saved run, and the file.")
+        list[Path] | None, typer.Argument(metavar="[RUN [PAGE.HTML]]", help="A saved run; with --export also the file.")
     ] = None,
     port: Annotated[
         int | None, typer.Option(metavar="N", help="The port; 8077 or any that is free if left out.")
@@ -25,36 +28,54 @@ def explore(
     ] = "127.0.0.1",
     no_browser: Annotated[bool, switch("--no-browser", help="Do not open a browser.")] = False,
     export: Annotated[bool, switch("--export", help="Write a page with a saved run, and stop.")] = False,
-    run: Annotated[int | None, typer.Option(metavar="K", help="With --export: this run of an ensemble.")] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="K", help="This run of a saved ensemble, from 0.")] = None,
     overwrite: OVERWRITE = False,
 ) -> None:
     """Watch and steer runs in the browser, or send a saved one as a single HTML file.
 
     Examples:
       tokenflock explore
+      tokenflock explore run.zarr
       tokenflock explore --port 9000 --no-browser
       tokenflock explore --export run.zarr page.html
 
     The page computes on this machine with the real engines; it loads nothing
-    from any network. Ctrl-C stops it.
-    It needs the extra explore: pip install 'tokenflock\\[explore]'."""
+    from any network. Ctrl-C stops it. A saved run is shown as it is and needs
+    nothing more; the live page needs the extra explore."""
+    which = saved.number(run)
     if export:
         if len(files or []) != 2:
             raise SpecError("--export needs a saved run and a file: tokenflock explore --export run.zarr page.html")
         assert files is not None
-        return _export(files[0], files[1], run, overwrite)
-    for given, name in ((files, "RUN"), (run is not None, "--run"), (overwrite, "--overwrite")):
-        if given:
-            raise clash(name, "no --export", "The page starts its own runs; --export writes a saved one to a file.")
-    from tokenflock.explorer.server import serve
-
-    serve(host, port, browser=not no_browser, told=lambda address: typer.echo(f"The explorer is at {address}"))
-    say("Stopped.")
+        return _export(files[0], files[1], which, overwrite)
+    if len(files or []) > 1 or overwrite:
+        name = "PAGE.HTML" if not overwrite else "--overwrite"
+        raise clash(name, "no --export", "Add --export to write a page; or give the run alone to look at it.")
+    if which is not None and not files:
+        raise clash("--run", "no saved run", "The page starts its own runs: give the run, tokenflock explore run.zarr.")
+    with suppress(KeyboardInterrupt):  # the way in which it is stopped
+        _serve(files[0] if files else None, which, host, port, not no_browser)
+    what = "the saved run is as it was" if files else "it can no longer compute, and its runs are saved nowhere"
+    say(f"Stopped: the page is served no longer; {what}.")
     return None
 
 
+def _serve(file: Path | None, which: int | None, host: str, port: int | None, browser: bool) -> None:
+    if file is None:
+        from tokenflock.explorer.server import serve
+
+        return serve(host, port, browser=browser, told=lambda address: typer.echo(f"The explorer is at {address}"))
+    from tokenflock.explorer.showing import HOST, show
+
+    if host != HOST:
+        raise clash(
+            "--host", "a saved run", "It is shown on this machine only; to share it: tokenflock explore --export."
+        )
+    told = lambda address: typer.echo(f"The run is at {address}  (Ctrl-C stops)")  # noqa: E731
+    return show(flock.load(file), which, port, browser, told)
+
+
 def _export(source: Path, target: Path, run: int | None, overwrite: bool) -> None:
-    import tokenflock as flock
     from tokenflock.explorer.export import check_target, export
 
     check_target(target, overwrite)

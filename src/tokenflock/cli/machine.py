@@ -11,6 +11,7 @@ import typer
 
 import tokenflock as flock
 from tokenflock.cli.speech import app, say, show, spoken, switch
+from tokenflock.errors import install_command
 
 
 @app.command()
@@ -69,7 +70,7 @@ def _device() -> dict[str, str]:
     from importlib.util import find_spec
 
     if find_spec("torch") is None:
-        return {"torch": "missing. Install it with: pip install 'tokenflock[gpu]'"}
+        return {"torch": f"missing. Install it with: {install_command('gpu')}"}
     import torch
 
     from tokenflock.engine.gpu import HELP, device_named, free_bytes, name_of
@@ -83,7 +84,7 @@ def _device() -> dict[str, str]:
         told["device"] = f"{device} ({name_of(device)}), {free_bytes(device) / 2**30:.1f} GiB"
     except flock.errors.TokenflockError as error:
         told["device"] = f"not available: {error}"
-    lacking = "missing: plain torch does its work, slower. Install it with: pip install 'tokenflock[gpu]'"
+    lacking = f"missing: plain torch does its work, slower. Install it with: {install_command('gpu')}"
     told["triton"] = version("triton") if find_spec("triton") else lacking
     return told
 

@@ -74,7 +74,9 @@ def network(
 
 
 def _layers(said: str) -> list[int]:
-    words = said.replace(" ", "").split(",")
-    if not all(word.isdigit() for word in words):
+    from tokenflock.arguments import digits
+
+    found = [digits(word) for word in said.replace(" ", "").split(",")]
+    if (numbers := [number for number in found if number is not None]) != found:
         raise bad("--layers", said, "numbers of layers, counted from 0", "For example --layers 0,5,11.")
-    return [int(word) for word in words]
+    return numbers

@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tokenflock.cli import place
+from tokenflock.cli import place, saved
 from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken, switch
-from tokenflock.errors import SpecError, unknown
+from tokenflock.errors import SpecError, bad, clash, unknown
 
 ANIMATIONS = ("gif", "mp4")
 
@@ -25,6 +25,9 @@ def figure(
     animate: Annotated[
         str | None, typer.Option(metavar="gif|mp4", help="A film of it instead, where it moves.")
     ] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of one figure.")
+    ] = None,
     quick: QUICK = False,
     out: OUT = None,
     overwrite: OVERWRITE = False,
@@ -34,6 +37,7 @@ def figure(
     Examples:
       tokenflock figure --list
       tokenflock figure causal/2 --quick --out figures
+      tokenflock figure causal/2 --set beta=16 --set n_tokens=64 --out figures
       tokenflock figure causal/2 --animate mp4 --out figures
       tokenflock figure --all --out figures --overwrite
 
@@ -51,30 +55,54 @@ def figure(
     if strange := [name for name in names or [] if name not in known]:
         raise unknown("figure" if strange[0] not in figures.NAMES else "figure that moves", strange[0], known)
     wanted = list(dict.fromkeys(names or known))
+    changes = _changes(wanted, sets, quick)
     kinds = place.FORMATS if animate is None else (animate,)
     where = place.folder(out, [f"{place.stem(name)}.{kind}" for name in wanted for kind in kinds], overwrite)
     if animate is None:
-        _each(wanted, lambda name: _draw(name, quick, where))
+        _each(wanted, lambda name: _draw(name, quick, where, changes))
     else:
-        _each(wanted, lambda name: _film(name, animate, quick, where))
+        _each(wanted, lambda name: _film(name, animate, quick, where, changes))
 
 
-def _draw(name: str, quick: bool, out: Path) -> str:
+def _changes(wanted: list[str], sets: list[str] | None, quick: bool) -> dict[str, object]:
+    """What --set changes, checked before any work: parameters of one figure, of the kind that they have."""
+    from tokenflock.papers import figures
+
+    given = saved.settings(sets)
+    if given and len(wanted) > 1:
+        raise clash("--set", f"{len(wanted)} figures", "Each has parameters of its own: give one figure.")
+    if not given:
+        return {}
+    usual = figures.parameters(wanted[0], quick)
+    figures.parameters(wanted[0], quick, **given)
+    for name, value in given.items():
+        before = usual[name]
+        kinds = (int, float) if isinstance(before, float) else type(before)
+        if isinstance(before, tuple) and not isinstance(value, tuple):
+            given[name] = (value,)
+        elif before is not None and (
+            not isinstance(value, kinds) or isinstance(value, bool) != isinstance(before, bool)
+        ):
+            raise bad(f"--set {name}", value, f"a value like the usual one, {before!r}")
+    return given
+
+
+def _draw(name: str, quick: bool, out: Path, changes: dict[str, Any]) -> str:
     from tokenflock.papers import figures
 
     place.no_window()
-    drawn = figures.figure(name, quick=quick)
+    drawn = figures.figure(name, quick=quick, **changes)
     place.save_figure(drawn, out, name)
     return f"wrote {out / place.stem(name)}.pdf .svg .png\n{getattr(drawn, 'caption', '')}".rstrip()
 
 
-def _film(name: str, kind: str, quick: bool, out: Path) -> str:
+def _film(name: str, kind: str, quick: bool, out: Path, changes: dict[str, Any]) -> str:
     from tokenflock.papers import figures
 
     place.no_window()
     file = f"{place.stem(name)}.{kind}"
     with tempfile.TemporaryDirectory(prefix=".", dir=out) as part:
-        figures.animate(name, Path(part, file), quick)
+        figures.animate(name, Path(part, file), quick, **changes)
         Path(part, file).replace(out / file)
     return f"wrote {out / file}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,9 +64,7 @@ def _free(paths: list[Path], flag: str, overwrite: bool) -> None:
 
 
 def save_figure(drawn: Figure, out: Path, name: str) -> None:
-    """A figure in all formats: all of them are there before the first takes its final name."""
+    """A figure in all formats, or in none."""
     from tokenflock import plot
 
-    with tempfile.TemporaryDirectory(prefix=".", dir=out) as part:
-        for path in plot.save(drawn, part, stem(name), FORMATS):
-            path.replace(out / path.name)
+    plot.save(drawn, out, stem(name), FORMATS)

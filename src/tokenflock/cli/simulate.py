@@ -28,9 +28,9 @@ RENAMED = {"tokens": "n_tokens", "start": "kind", "start_file": "file"}
 SIMULATE = r"""Follow tokens in time, from flags or from a strict RUN.TOML (not both), and save the trajectory.
 
 Examples:
-  tokenflock simulate --n 200 --d 2 --beta 64 --T 150 --out run.zarr
-  tokenflock simulate --n 64 --d 3 --mask full --value diag:1,1,0 --T 9 --json
-  tokenflock simulate --n 200 --d 2 --beta 64 --to-collapse --out run.zarr
+  tokenflock simulate --tokens 200 --dim 2 --beta 64 --t-end 50 --out run.zarr
+  tokenflock simulate --tokens 64 --dim 3 --mask full --t-end 9 --json
+  tokenflock simulate --tokens 200 --dim 2 --beta 64 --to-collapse --json
   tokenflock simulate --again run.zarr
   tokenflock simulate run.toml --out run.nc
 
@@ -53,7 +53,8 @@ jordan:eigenvalue=1,size=2, paranormal:MULTIPLICITY, a matrix of paper B such as
 rotation:7, ginibre:7, goe:7, wigner:7, positive_definite:7, uniform_entries:7."""
 START = """uniform (default), cap:ANGLE, cube:HALF_WIDTH, gaussian:SCALE, orthonormal, equiangular:OVERLAP,
 planted:n_clusters=4,spread=0.1 or von_mises_fisher:KAPPA."""
-TIMES = "What to keep: N equally spaced times, or 0 and N times in equal ratios from FIRST. Default 101."
+TIMES = """What to keep: N equally spaced times, or 0 and N times in equal ratios from FIRST.
+Default 101, in equal ratios from t_end = 1e4 on."""
 
 COLLAPSE = "Instead of --t-end: until all tokens have met, or nothing moves any more. Takes implicit steps."
 
@@ -69,16 +70,20 @@ def simulate(
     run_toml: Annotated[Path | None, typer.Argument(metavar="RUN.TOML", help="The run in a file.")] = None,
     dim: Annotated[Flag, _model("--dim", "--d", metavar="INT", help="d, the dimension. Required.")] = None,
     beta: Annotated[Flag, _model(metavar="FLOAT", help="Inverse temperature; inf is hardmax. Default 1.")] = None,
-    mask: Annotated[Flag, _model(help="causal (default), full, window:W or window:W,causal=false.")] = None,
+    mask: Annotated[
+        Flag, _model(metavar="MASK", help="causal (default), full, window:W or window:W,causal=false.")
+    ] = None,
     query: Annotated[Flag, _model(metavar="MATRIX", help="Q, said like V. Default identity.")] = None,
     key: Annotated[Flag, _model(metavar="MATRIX", help="K, said like V. Default identity.")] = None,
     value: Annotated[Flag, _model(metavar="MATRIX", help=MATRIX)] = None,
-    normaliser: Annotated[Flag, _model(help="softmax (default), count or scaled-count.")] = None,
-    space: Annotated[Flag, _model(help="sphere (default), euclidean or rescaled.")] = None,
-    layer_norm: Annotated[Flag, _model(help="post (default), pre, mix:SWITCH, peri, ngpt or sqrt.")] = None,
+    normaliser: Annotated[Flag, _model(metavar="NAME", help="softmax (default), count or scaled-count.")] = None,
+    space: Annotated[Flag, _model(metavar="NAME", help="sphere (default), euclidean or rescaled.")] = None,
+    layer_norm: Annotated[
+        Flag, _model(metavar="KIND", help="post (default), pre, mix:SWITCH, peri, ngpt or sqrt.")
+    ] = None,
     noise: Annotated[Flag, _model(metavar="FLOAT", help="sqrt(2/kappa) of the Brownian motion. Default 0.")] = None,
     tokens: Annotated[
-        Flag, _tokens("--tokens", "--n", metavar="INT", help="n, the number of tokens. Required.")
+        Flag, _tokens("--tokens", "--n-tokens", "--n", metavar="INT", help="n, the number of tokens. Required.")
     ] = None,
     start: Annotated[Flag, _tokens(metavar="START", help=START)] = None,
     start_file: Annotated[Flag, _tokens(metavar="FILE.npy", help="Instead: (n, d) or (runs, n, d).")] = None,
@@ -87,12 +92,14 @@ def simulate(
     t_end: Annotated[Flag, _time("--t-end", "--T", metavar="FLOAT", help="The end of time. Required.")] = None,
     to_collapse: Annotated[bool, _time("--to-collapse", metavar="", help=COLLAPSE)] = False,
     times: Annotated[Flag, _time(metavar="N|log:FIRST:N", help=TIMES)] = None,
-    scheme: Annotated[Flag, _time(help="auto (default), tsit5, rosenbrock, euler, heun, rk4 or layers.")] = None,
+    scheme: Annotated[
+        Flag, _time(metavar="NAME", help="auto, tsit5, rosenbrock, skeleton, euler, heun, rk4 or layers.")
+    ] = None,
     dt: Annotated[Flag, _time(metavar="FLOAT", help="Step of euler, heun, rk4 and layers.")] = None,
     rtol: Annotated[Flag, _time(metavar="FLOAT", help="Relative error allowed. Default 1e-6.")] = None,
     atol: Annotated[Flag, _time(metavar="FLOAT", help="Absolute error allowed. Default 1e-9.")] = None,
-    engine: Annotated[Flag, _output(help="auto (default), cpu, gpu, harmonic or reference.")] = None,
-    dtype: Annotated[Flag, _output(help="float64 (default) or float32.")] = None,
+    engine: Annotated[Flag, _output(metavar="NAME", help="auto (default), cpu, gpu, harmonic or reference.")] = None,
+    dtype: Annotated[Flag, _output(metavar="NAME", help="float64 (default) or float32.")] = None,
     out: Annotated[Path | None, _output(metavar="FILE", help="Save the run: a .zarr folder or a .nc file.")] = None,
     overwrite: Annotated[bool, _output("--overwrite", metavar="", help="Replace FILE if it exists.")] = False,
     again: Annotated[Path | None, _output(metavar="FILE", help="Repeat a saved run, compare bit for bit.")] = None,
@@ -136,7 +143,9 @@ def _simulate(run_toml: Path | None, asked: dict[str, Any], progress: bool | Non
             asked["t_end"] = "inf"
         for flag, names in (("--dim", {"dim"}), ("--tokens", {"tokens", "start_file"}), ("--t-end", {"t_end"})):
             if not names & asked.keys():
-                raise SpecError(f"{flag} is missing. For example: tokenflock simulate --n 200 --d 2 --beta 64 --T 150")
+                raise SpecError(
+                    f"{flag} is missing. For example: tokenflock simulate --tokens 200 --dim 2 --beta 64 --t-end 50"
+                )
         raw: dict[str, dict[str, Any]] = {"model": {}, "start": {}, "simulate": {}}
         for name, given in asked.items():
             raw[FLAGS[name]][RENAMED.get(name, name)] = spec.plain(given)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import json
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -13,12 +15,78 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperGroup, TyperOption
 
-from tokenflock.errors import WHOLE_RUNS, TokenflockError, bad
+from tokenflock.errors import WHOLE_RUNS, TokenflockError, UnwritableFile, bad
 
 # Without these defaults typer imports pydantic, 0.1 s, to learn that none of them stands before the verb.
 NONE_GIVEN = {"default_map": {"help": False, "install_completion": False, "show_completion": False}}
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", context_settings=NONE_GIVEN)
+
+
+def _without_types(cls: type) -> None:
+    """Leave out of --help what typer derives from Python's types, <list[str]>: the name beside it says what to give."""
+    shown = getattr(cls, "display_type_rich", None)  # typer of another version writes no such column
+    if shown is not None:
+
+        def ours(self: Any, *arguments: Any, **keywords: Any) -> str | None:
+            said = shown(self, *arguments, **keywords)
+            return None if said is None or said.startswith("<") else str(said)
+
+        setattr(cls, "display_type_rich", ours)  # noqa: B010
+
+
+for _kind in (TyperArgument, TyperOption):
+    _without_types(_kind)
+
+
+class OneLine(TyperGroup):
+    """The command line, whose errors of flags are said as all others: in one line on stderr, exit code 2."""
+
+    def main(self, *arguments: Any, **keywords: Any) -> Any:
+        """Run a command; what is wrong with its words is told, and ends it."""
+        standalone_mode = keywords.pop("standalone_mode", True)
+        try:
+            code = super().main(*arguments, **{**keywords, "standalone_mode": False})
+        except Exception as error:  # typer and click have classes of their own for what is wrong, by version
+            if not standalone_mode or not (hasattr(error, "format_message") or type(error).__name__ == "Abort"):
+                raise
+            code = _misused(error)
+        if not standalone_mode:
+            return code
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _nearest(words: str, options: list[str]) -> str:
+    """The one of typer's suggestions that is nearest to the last word of what it says."""
+    given = words.partition(" (")[0].split()[-1]
+    return f" Did you mean {max(options, key=lambda name: difflib.SequenceMatcher(None, given, name).ratio())}"
+
+
+def _misused(error: Any) -> int:
+    """Say what typer or click found wrong; the exit code."""
+    if type(error).__name__ == "Abort":
+        say("Interrupted: nothing was written.", "red")
+        return 130
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return 2
+    path = getattr(getattr(error, "ctx", None), "command_path", "")
+    path = " ".join(["tokenflock", *path.split()[1:]])
+    words = error.format_message().rstrip(".?")
+    words = re.sub(r"^Missing argument '?(.+?)'?$", r"\1 is missing", words)
+    words = re.sub(r"^Missing option '?(.+?)'?$", r"\1 is missing", words)
+    words = re.sub(r"^No such (\w+):? '?([^' ]+?)'?(?=$|[. ;(])", r"there is no \1 \2", words)
+    words = re.sub(r" *\(Possible options: (.+?)\)", lambda m: _nearest(words, m[1].split(", ")), words)
+    words = re.sub(r"^Invalid value for '?(.+?)'?: ", r"\1 cannot be used: ", words).replace(" Did you", ". Did you")
+    words = words.replace("..", ".")
+    if path.endswith(" figure") and "no option" in words:
+        words = f"{words.partition('. Did you')[0]}. Parameters of a figure change with --set NAME=VALUE"
+    end = "?" if "Did you mean" in words else "."
+    say(f"error: {words}{end} `{path} --help` shows what there is.", "red")
+    return int(getattr(error, "exit_code", 2))
+
+
+app = typer.Typer(cls=OneLine, no_args_is_help=True, rich_markup_mode="rich", context_settings=NONE_GIVEN)
 
 # An option that is given or not: without a metavar the help shows <bool> beside it.
 switch = functools.partial(typer.Option, metavar="")
@@ -46,7 +114,7 @@ def spoken(command: Callable[..., None]) -> Callable[..., None]:
             try:
                 return command(*arguments, **keywords)
             except TokenflockError as error:
-                text, code = f"error: {error}", 2
+                text, code = f"error: {error}", 1 if isinstance(error, UnwritableFile) else 2
             except KeyboardInterrupt:
                 text, code = "Interrupted: nothing was written.", 130
             except BrokenPipeError:  # whoever read the answer has enough of it: `| head`

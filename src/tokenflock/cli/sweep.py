@@ -122,10 +122,13 @@ def _estimate(spec: Path | None, workers: int | None, form: str) -> None:
 def _part(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
+    from tokenflock.arguments import digits
+
     first, slash, count = text.partition("/")
-    if not slash or not first.isdigit() or not count.isdigit() or not int(first) < int(count):
+    part, parts = digits(first), digits(count)
+    if not slash or part is None or parts is None or not part < parts:
         raise bad("--shard", text, "I/N with I from 0 to N - 1", "For a job array of 8: --shard 0/8 to --shard 7/8.")
-    return int(first), int(count)
+    return part, parts
 
 
 def _options(how: tuple[Any, ...], told: dict[str, Any]) -> ExecutionOptions:
@@ -172,9 +175,11 @@ def _summary(store: SweepStore) -> dict[str, Any]:
     import numpy as np
 
     from tokenflock.sweeps.shards import FAILED, OUTCOMES
+    from tokenflock.sweeps.sweep_store import reading
 
     data = store.load()
-    codes, counts = np.unique(data["outcome"].values, return_counts=True)
+    with reading(store.path):
+        codes, counts = np.unique(data["outcome"].values, return_counts=True)
     failed = {OUTCOMES[code]: int(n) for code, n in zip(codes, counts, strict=True) if code in FAILED}
     sizes = {str(dim): int(data.sizes[dim]) for dim in data["seed"].dims}
     done = {name: int(data.attrs[name]) for name in ("runs", "runs_done")}
@@ -182,23 +187,23 @@ def _summary(store: SweepStore) -> dict[str, Any]:
 
 
 def _look_at(store: SweepStore, verify: bool, form: str) -> None:
-    summary = _summary(store)
-    if verify:
-        damaged = store.verify()
-        show(summary | {"damaged_shards": damaged}, form)
-        if damaged:
-            words = f"{len(damaged)} shards are damaged. The command that made the store computes them again."
-            say(f"error: {words}", "red")
-            raise typer.Exit(1)
-        return
-    show(summary | {"reasons": _reasons(store)}, form)
+    if not verify:
+        return show(_summary(store) | {"reasons": _reasons(store)}, form)
+    if damaged := store.verify():  # before its outcomes are counted: those of a damaged shard may not be readable
+        show({"store": str(store.path), "shards": len(store.grid), "damaged_shards": damaged}, form)
+        say(f"error: {len(damaged)} shards are damaged. The command that made the store computes them again.", "red")
+        raise typer.Exit(1)
+    return show(_summary(store) | {"damaged_shards": damaged}, form)
 
 
 def _reasons(store: SweepStore) -> dict[str, int]:
     """Why runs failed, the most frequent first."""
     import numpy as np
 
-    found = store.load()["reason"].values.astype(object)
+    from tokenflock.sweeps.sweep_store import reading
+
+    with reading(store.path):
+        found = store.load()["reason"].values.astype(object)
     words, counts = np.unique(found[found != ""], return_counts=True)
     order = np.argsort(-counts, kind="stable")[:10]
     return {str(words[k]): int(counts[k]) for k in order}
@@ -206,9 +211,12 @@ def _reasons(store: SweepStore) -> dict[str, int]:
 
 def _export(store: SweepStore, path: Path, overwrite: bool) -> Path:
     from tokenflock.sweeps import export
+    from tokenflock.sweeps.sweep_store import reading
 
     data = store.load()
     if data.attrs["runs_done"] < data.attrs["runs"]:
         left = data.attrs["runs"] - data.attrs["runs_done"]
         warnings.warn(f"{left} runs are not done yet: their outcome is -1.", stacklevel=2)
+    with reading(store.path):
+        data = data.load()
     return export.export(data, path, overwrite)

@@ -3,44 +3,68 @@
     interrupted, step-too-small, not-finite                    how it ended
     off-sphere, step-too-large, oscillating,                   the computation
     tolerance-too-loose, inaccurate, sensitive
+    identical                                                  the start
     diverging, rotating, noise, no-clustering, not-covered     what the model lets one expect
     finished, unfinished, metastable, rests-elsewhere,         where it stands
     atlas, ensemble
     not-measured                                               what is missing, and why
+
+Hidden states of a network and tables of sweeps are told by tables.py.
 
 (The folder is not called diagnose: importing it would put it in the place of the function `flock.diagnose`.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenflock.analysis import clusters
+from tokenflock.arguments import dataset, flag, whole
+from tokenflock.diagnosis import tables
 from tokenflock.diagnosis.atlas import atlas, diverging, no_clustering, rotating
 from tokenflock.diagnosis.clustering import clusters as standing
 from tokenflock.diagnosis.clustering import noise
 from tokenflock.diagnosis.evidence import Evidence
+from tokenflock.diagnosis.growing import gathering, identical, turning, uncovered
 from tokenflock.diagnosis.stepping import ending, fixed_steps, off_sphere, repeated
 from tokenflock.diagnosis.symptom import Diagnosis, Symptom
 from tokenflock.engine.contract import Outcome
-from tokenflock.errors import bad
 from tokenflock.trajectory import RUN, TIME, validate
 
 if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["Diagnosis", "Symptom", "diagnose"]
-KINDS = (ending, off_sphere, fixed_steps, repeated, diverging, rotating, noise, no_clustering, standing, atlas)
+BUDGET_S = 8.0  # who asks what is wrong waits ten seconds: what is under way when these are over still has to stop
+Kind = Callable[[Evidence], Iterable[Symptom]]
+#: What is looked at, in words, in the order in which it is told.
+KINDS: dict[str, Kind] = {
+    "how the run ended": ending,
+    "the distance from the sphere": off_sphere,
+    "the size of the steps": fixed_steps,
+    "accuracy and sensitivity": repeated,
+    "equal tokens": identical,
+    "divergence": diverging,
+    "rotation": rotating,
+    "rotation in R^d": turning,
+    "noise": noise,
+    "what clustering is to be expected": no_clustering,
+    "the hypotheses of paper B": uncovered,
+    "where the clusters stand": standing,
+    "where the rescaled tokens stand": gathering,
+    "the atlas": atlas,
+}
 
 
 def diagnose(run: xr.Dataset, which: int | None = None, *, again: bool = True) -> Diagnosis:
-    """What this trajectory suffers from: a `Diagnosis`; print it.
+    """What this trajectory suffers from: a `Diagnosis`; print it. What would take more than seconds is left out, named.
 
     **Main arguments**
 
-    - `run`: a trajectory from `simulate` or `load`.
+    - `run`: a trajectory from `simulate` or `load`; hidden states of a network; the table of a sweep.
     - `which`: a run of an ensemble, from 0. Left out: the first that failed, or the one farthest from one cluster.
 
     **Other arguments**
@@ -48,23 +72,41 @@ def diagnose(run: xr.Dataset, which: int | None = None, *, again: bool = True) -
     - `again`: repeat the run, finer and from disturbed starts, if that takes seconds: without it neither its accuracy
       nor its dependence on the start can be told.
     """
-    if not hasattr(run, "data_vars"):
-        raise bad("run", type(run).__name__, "a trajectory", "Make one with flock.simulate, or flock.load a file.")
+    dataset("run", run, "a trajectory (an xarray.Dataset)", "Make one with flock.simulate, or flock.load a file.")
+    if tables.is_sweep(run):
+        return tables.sweep(run, which)
+    if tables.is_states(run):
+        return tables.states(run)
     validate(run)
+    flag("again", again)
     runs = run.sizes.get(RUN, 1) if RUN in run["start"].dims else 1
     index = _which(run, which, runs)
-    evidence = Evidence(run, index)
-    kinds = [kind for kind in KINDS if again or kind is not repeated]
-    findings = [*_ensemble(run, runs), *(symptom for kind in kinds for symptom in kind(evidence))]
-    findings += _missing(evidence)
+    evidence = Evidence(run, index, BUDGET_S)
+    kinds: dict[str, Kind] = {"the runs of the ensemble": lambda e: _ensemble(run, runs)} if runs > 1 else {}
+    kinds |= {words: kind for words, kind in KINDS.items() if again or kind is not repeated}
+    findings = [*_seen(evidence, kinds), *_missing(evidence)]
     return Diagnosis(findings, _about(evidence, index, runs, which), index, runs)
+
+
+def _seen(e: Evidence, kinds: dict[str, Kind]) -> list[Symptom]:
+    """What the kinds of symptoms find in the time that there is, and the names of those that came too late."""
+    found: dict[str, list[Symptom]] = {}
+    for words in sorted(kinds, key=lambda words: kinds[words] is repeated):  # last, because it can take all the time
+        if not e.late:
+            found[words] = list(kinds[words](e))
+    told = [symptom for words in kinds for symptom in found.get(words, [])]
+    left = [words for words in kinds if words not in found]
+    if left:
+        text = f"Left out: {', '.join(left)}, because a diagnosis takes at most about {e.seconds:g} s."
+        advice = "Diagnose a smaller run, or one of fewer frames, tokens or runs; again=False repeats nothing."
+        told.append(Symptom("not-measured", text, advice=advice))
+    return told
 
 
 def _which(run: xr.Dataset, which: Any, runs: int) -> int | None:
     """The run to look at."""
-    whole = isinstance(which, int | np.integer) and not isinstance(which, bool)
-    if which is not None and not (whole and 0 <= which < runs):
-        raise bad("which", which, f"a whole number from 0 to {runs - 1}", "Runs count from 0.")
+    if which is not None:
+        whole("which", which, 0, "Runs count from 0.", most=runs - 1)
     if RUN not in run["start"].dims:
         return None
     if which is not None:
@@ -79,8 +121,6 @@ def _which(run: xr.Dataset, which: Any, runs: int) -> int | None:
 
 def _ensemble(run: xr.Dataset, runs: int) -> list[Symptom]:
     """All runs of an ensemble in one sentence."""
-    if runs == 1:
-        return []
     text, mean = f"{runs} runs. {run.attrs['outcome']}", None
     first = Evidence(run, 0)
     if "x" in run and run.sizes[TIME] and first.on_sphere:
@@ -102,7 +142,7 @@ def _missing(e: Evidence) -> list[Symptom]:
         text = "There is no frame after the start: nothing was looked at but the model."
         return [Symptom("not-measured", text, advice="Keep later times.")]
     if not e.on_sphere:
-        text = "Clusters and the atlas were not looked at: they are about the sphere, and this run has space="
+        text = "The atlas was not looked at: it is about the sphere, and this run has space="
         return [Symptom("not-measured", f"{text}{e.model.space!r}.")]
     return []
 

@@ -117,6 +117,9 @@ def _uncovered(e: Evidence) -> Iterator[str]:
         yield "the feed-forward moves every token by itself"
     if model.normaliser != "softmax":
         yield f"the normaliser is {model.normaliser!r} (though the proof of Theorem 4.1 asks only for positive weights)"
+    if model.masses is not None:
+        proof = " (though the proof of Theorem 4.1 asks only for positive weights)" if (model.masses > 0).all() else ""
+        yield f"the tokens have masses{proof}"
     if math.isinf(model.beta):
         yield "beta = inf: hardmax weights are not continuous"
     if model.norm.kind != "post":

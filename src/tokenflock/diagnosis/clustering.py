@@ -101,7 +101,8 @@ def next_merge(e: Evidence) -> tuple[float | None, bool]:
     """
     model, value = e.model, e.value[0]
     blind = isinstance(model.mask, Window) and model.mask.width == 1
-    if value is None or not np.any(value) or math.isinf(model.beta) or model.frozen or model.feedforward or blind:
+    other = math.isinf(model.beta) or model.frozen or model.feedforward or model.masses is not None
+    if value is None or not np.any(value) or other or blind:
         return None, False
     c = float(value[0, 0])
     plain = model.bias is None and model.norm.kind == "post" and model.mask in ("causal", "full")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+import threading
+import time as clock
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tokenflock.analysis import clusters, spectrum
+from tokenflock.diagnosis.shape import Shape, shape
 from tokenflock.engine.choose import choose
 from tokenflock.engine.contract import Outcome
-from tokenflock.errors import TokenflockError
+from tokenflock.engine.traits import no_implicit, traits
+from tokenflock.errors import EngineError, TokenflockError
 from tokenflock.geometry import Array, distance, retract, tangent
+from tokenflock.request import AUTO, IMPLICIT, LONG, Request
+from tokenflock.runner import Runner
 from tokenflock.simulation import simulate
 from tokenflock.trajectory import RUN, TIME, model_of
 
@@ -24,6 +30,9 @@ if TYPE_CHECKING:
 WORK = 2e9
 DISTURBED = 1e-6  # how far the disturbed starts are off: well above the error of the repeated run, well below 1
 FINE = {"rtol": 1e-10, "atol": 1e-12}
+#: Of implicit steps, which have order 4: 1e-10 would take ten times the steps of 1e-6, this takes three times as many,
+#: and its error is still far below DISTURBED and below what is seen.
+FINE_IMPLICIT = {"rtol": 1e-8, "atol": 1e-11}
 #: tsit5 needs about 6 times the steps at rtol 1e-10 that it needs at 1e-6, and three runs are repeated.
 REPEATED = 18
 
@@ -37,9 +46,10 @@ class Again(NamedTuple):
 
 
 class Evidence:
-    """One run of a trajectory."""
+    """One run of a trajectory. seconds: how long looking at it may take, from now on."""
 
-    def __init__(self, data: xr.Dataset, index: int | None) -> None:
+    def __init__(self, data: xr.Dataset, index: int | None, seconds: float = math.inf) -> None:
+        self.seconds, self._until = seconds, clock.monotonic() + seconds
         self.model = model_of(data)
         one = data if index is None or RUN not in data.dims else data.isel({RUN: index})
         self.attrs, self.scheme, self.dtype = data.attrs, str(data.attrs["scheme"]), str(data.attrs["dtype"])
@@ -73,6 +83,11 @@ class Evidence:
     def moved(self) -> bool:
         """Whether there is a frame after the start."""
         return self.t > 0
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return clock.monotonic() >= self._until
 
     @property
     def on_sphere(self) -> bool:
@@ -183,6 +198,11 @@ class Evidence:
         return None if value is None or not np.any(value) else spectrum.classify(value)
 
     @cached_property
+    def shape(self) -> Shape | str:
+        """Where the rescaled tokens of a run in R^d are, or why that is not told."""
+        return shape(self)
+
+    @cached_property
     def again(self) -> Again | str:
         """The run once more, finer, and with two disturbed starts; or why not."""
         if self.model.noise:
@@ -206,10 +226,7 @@ class Evidence:
         starts = retract(starts) if self.on_sphere else starts
         kept = self.times[self.times > 0]
         kept = kept[np.unique(np.linspace(0, len(kept) - 1, min(len(kept), 40)).astype(int))]
-        how: dict[str, Any] = dict(FINE)
-        if math.isinf(self.model.beta):  # not smooth: only smaller steps are finer
-            how = {"scheme": "euler", "dt": (self.dt or 0.01) / 4}
-        truth = self._frames(starts, kept, how)
+        truth = self._frames(starts, kept, self.finer)
         apart = truth
         if self.scheme == "layers":  # disturbed layers are compared with layers, the run with the flow
             apart = self._frames(starts, kept, {"scheme": "layers", "dt": self.dt})
@@ -221,9 +238,39 @@ class Evidence:
         k = int(np.argmax(grown))
         return Again(float(gap.max()), float(grown[k]), float(kept[k]))
 
+    @cached_property
+    def finer(self) -> dict[str, Any]:
+        """How the run is repeated, as keywords of simulate."""
+        if math.isinf(self.model.beta):  # not smooth: only smaller steps are finer
+            return {"scheme": "euler", "dt": (self.dt or 0.01) / 4}
+        if self.t <= LONG or no_implicit(self.model, "float64") is not None:
+            return dict(FINE)
+        # Explicit steps would never come to the end of a long run. auto changes to implicit ones in causal models only.
+        return {"scheme": AUTO if traits(self.model).causal else IMPLICIT, **FINE_IMPLICIT}
+
     def _frames(self, starts: Array, times: Array, how: dict[str, Any]) -> Array:
-        done = simulate(self.model, starts, float(times[-1]), times=times, progress=False, **how)
-        return np.asarray(done["x"].values)
+        """The positions of runs at the times, if they can be had before the time of this diagnosis is over."""
+        job = Request(self.model, float(times[-1]), times, **how).starting(starts)
+        runs = Runner(job.engine, job.request.task, job.request.kept, {}, positions=True, progress=False)
+        left = self._until - clock.monotonic()
+        # A flag that loops of steps look at: a call of an implicit one can take seconds before it comes back.
+        timer = threading.Timer(max(0.0, left), runs.stop.fill, (1,)) if math.isfinite(left) else None
+        if timer is not None:
+            timer.start()
+        try:
+            done = runs.run(starts)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        failed = next((record.outcome for record in done.records if record.outcome.failed), None)
+        if failed is Outcome.INTERRUPTED and not self.late:
+            raise KeyboardInterrupt  # which a runner takes for its end
+        if failed is Outcome.INTERRUPTED:
+            raise EngineError(f"repeating the run was not done in the {self.seconds:g} s that a diagnosis may take")
+        if failed is not None:
+            raise EngineError(f"a finer run failed: {failed.value}")
+        assert done.frames is not None
+        return np.asarray(done.frames[..., : self.dim], dtype=float)
 
     def steps_from_here(self, count: int) -> Array | None:
         """So many steps of the run's own scheme from its last frame; None where they cannot be made."""

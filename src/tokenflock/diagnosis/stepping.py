@@ -80,7 +80,8 @@ def repeated(e: Evidence) -> Iterator[Symptom]:
             yield Symptom("not-measured", f"Accuracy and sensitivity were not measured: {found.rstrip('.')}.")
         return
     if found.gap > VISIBLE:
-        where = f"Tokens end up to {found.gap:.2g} from where a finer run (rtol = 1e-10) ends"
+        finer = ", ".join(f"{name} = {e.finer[name]:g}" for name in ("rtol", "dt") if name in e.finer)
+        where = f"Tokens end up to {found.gap:.2g} from where a finer run ({finer}) ends"
         if e.dt is None:
             text, advice = f"{where}: rtol = {e.attrs['rtol']:g} is too loose.", "Lower rtol, 100 times at first."
             yield Symptom("tolerance-too-loose", text, found.gap, advice)

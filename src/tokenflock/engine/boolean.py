@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from tokenflock.geometry import Array
-from tokenflock.model import Model, Rescaling, drops, flow_at, flow_at_layer, sees
+from tokenflock.model import Model, Rescaling, drops, flow_at, flow_at_layer, masses, sees
 
 NO_WEIGHT = 37.0  # a logit this far below the leader's has weight e^-37 < eps / 2
 LOOKS = 12  # times at which the leaders are looked at, in each of two stretches
@@ -56,8 +56,11 @@ class Settled:
         model, sigma, n = self.model, self._sigma, len(self._off)
         grown = self._grow(self._home, t, sigma)
         faded = math.exp(-sigma * t) * self._constant
-        enough = math.log(NO_WEIGHT + float(np.abs(model.slopes).max()) * n)
-        visible = sees(model.mask, n)
+        weight = masses(model, n)
+        counted = weight[weight > 0]
+        heavier = math.log(counted.max()) - math.log(counted.min())  # what a mass can add to a logit
+        enough = math.log(NO_WEIGHT + float(np.abs(model.slopes).max()) * n + heavier)
+        visible = sees(model.mask, n) & (weight > 0)
         for form in model.form:
             u = (grown + faded) @ (model.beta * form)
             for m in np.unique(self.leader):
@@ -111,7 +114,9 @@ def _leaders(model: Model, x: Array, flow: Rescaling) -> np.ndarray | None:
     stands = first[which.reshape(-1)]
     leader = stands[less.argmax(axis=-1)]
     others = stands[None, None, :] != leader[..., None]
-    if (np.where(others, np.exp(less), 0.0).sum(axis=-1) > np.finfo(float).eps).any():
+    weight = masses(model, len(x)) * np.exp(less)
+    theirs, its = (np.where(part, weight, 0.0).sum(axis=-1) for part in (others, ~others))
+    if (theirs > np.finfo(float).eps * its).any():
         return None
     rests = (leader == stands) | ~np.isin(stands, leader)  # whoever stands where a leader stands must lead itself
     return leader[0] if (leader == leader[0]).all() and rests.all() else None

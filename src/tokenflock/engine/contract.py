@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,29 @@ class Task:
 
 def n_pairs(model: Model, n_tokens: int) -> float:
     """About how many pairs of tokens an evaluation goes through."""
-    return (0.5 if model.mask == "causal" else 1.0) * n_tokens * n_tokens * model.n_heads
+    moving = (0.5 if model.mask == "causal" else 1.0) * n_tokens
+    return (moving + (0 if model.frozen is None else len(model.frozen.tokens))) * n_tokens * model.n_heads
+
+
+class Merger(NamedTuple):
+    """Two bodies that became one: their first tokens, and how many tokens they had."""
+
+    t: float
+    into: int
+    merged: int
+    size_into: int
+    size_merged: int
+
+
+class Bodies(NamedTuple):
+    """What a run by implicit steps tells of its bodies: tokens that sit together and move as one."""
+
+    left: int  # how many there are
+    due: float  # log10 of about when the next two meet, nan where that is not known
+    mergers: tuple[Merger, ...] = ()
+    opened: int = 0  # how often a body was opened again
+    slack: float = 0.0  # how far a token may have sat off the place of its body
+    never: str = ""  # why no bodies are formed
 
 
 class Stepper(Protocol):
@@ -99,6 +121,10 @@ class Stepper(Protocol):
     @property
     def switched(self) -> float:
         """The time at which its steps became implicit, nan if they did not."""
+
+    @property
+    def bodies(self) -> Bodies | None:
+        """Its bodies, None of a run by explicit steps."""
 
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """Fill frames (len(times), n, m) in order; return how many. Fewer than all: out of patience, or ended.

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Engine, Stepper, Task
 from tokenflock.engine.explicit.stepper import CpuStepper, by_pairs, state_of
+from tokenflock.engine.implicit.coalescing import CoalescingStepper, SkeletonStepper
 from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.engine.implicit.switching import SwitchingStepper
+from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
 from tokenflock.model import Model, kind_at
-from tokenflock.schemes import EXPLICIT, Rosenbrock
+from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
 
 
 class CpuEngine(Engine):
     """numba on the cores of this machine."""
 
     name = "cpu"
-    schemes = (*EXPLICIT, "rosenbrock")
+    schemes = (*EXPLICIT, "rosenbrock", "skeleton")
     pair_s = 1.5e-9
 
     def objection(self, model: Model, dtype: str) -> str | None:
@@ -45,7 +49,24 @@ class CpuEngine(Engine):
             return CpuStepper(task, x, by_pairs(task.model, len(x), task.dtype, wide, layer_step), run, stop)
 
         def implicit(task: Task, scheme: Rosenbrock, x: Array) -> ImplicitStepper:
-            return ImplicitStepper(task, scheme, x, wide, stop)
+            kind = ImplicitStepper if traits(task.model).no_bodies else CoalescingStepper
+            kind = SkeletonStepper if task.scheme is SKELETON else kind
+            return kind(task, scheme, x, wide, stop)
+
+        def by_waves(task: Task, x: Array) -> CpuStepper:
+            from tokenflock.engine.harmonic.cost import FEW, waves_pay
+            from tokenflock.engine.harmonic.engine import HarmonicEngine  # kernels that no other run needs
+
+            task = dataclasses.replace(task, scheme=TSIT5)
+            waves = HarmonicEngine()
+            if len(x) > FEW and waves.supports(task.model, task.dtype) is None and waves_pay(task, len(x)):
+                begun = waves.begin(task, x, run, wide, stop)
+                assert isinstance(begun, CpuStepper)
+                return begun
+            return explicit(task, x)
+
+        if task.scheme is SKELETON:
+            return SwitchingStepper(by_waves, implicit, task, x, always=True)
 
         if isinstance(task.scheme, Rosenbrock):
             return implicit(task, task.scheme, x)

@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Ensemble, EnsembleEngine, Outcome, Task, n_pairs
-from tokenflock.engine.machine import machine_bytes
+from tokenflock.engine.machine import DEVICE as VARIABLE
 from tokenflock.errors import EngineError, bad, missing
 from tokenflock.geometry import Array
+from tokenflock.memory import machine_bytes
 from tokenflock.model import Model
 from tokenflock.schemes import Scheme
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from tokenflock.engine.torch.harmonic import Waves
     from tokenflock.engine.torch.terms import TorchTerms
 
-VARIABLE = "TOKENFLOCK_DEVICE"
 HELP = "Install a torch that has it: https://pytorch.org/get-started"
 LAUNCH_S = 1e-3  # about what an evaluation takes, however small: a device is given many small commands
 MEMORY_SHARE = 0.7  # of the free memory of a device that an ensemble may take, beside its blocks of pairs
@@ -285,6 +285,7 @@ class GpuStepper:
     """One run: an ensemble of one."""
 
     switched = math.nan
+    bodies = None
 
     def __init__(self, ensemble: Ensemble) -> None:
         self._ensemble = ensemble

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.contract import Engine, Outcome, Task
 from tokenflock.engine.randomness import key_of, normals
-from tokenflock.geometry import Array, retract, tangent
+from tokenflock.geometry import Array
 from tokenflock.model import Model, drops, flow_at, flow_at_layer, layer, phases, rates
 from tokenflock.model import velocity as model_velocity
 from tokenflock.schemes import LEVEL, NOISE, STABLE, first_step, growth, hermite, shrinkage
+from tokenflock.sphere import retract, tangent
 
 NODES = 4
 
@@ -61,6 +62,7 @@ class ReferenceStepper:
     """One run; the state is y (n, m), tokens with a last column of magnitudes where these move."""
 
     switched = math.nan
+    bodies = None
 
     def __init__(self, task: Task, x: Array, run: int, stop: NDArray[np.uint8] | None) -> None:
         model = task.model

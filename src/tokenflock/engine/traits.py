@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from weakref import WeakKeyDictionary
 
-from tokenflock.model import Model, is_scalar
+import numpy as np
+
+from tokenflock.model import LARGEST_EXPONENT, Model, is_scalar
 from tokenflock.options import Window
+from tokenflock.preparation import prepared
 
 #: the options that the traits below were written for
 OPTIONS = frozenset(
     {
         *("dim", "beta", "query", "key", "value", "mask", "bias", "normaliser", "space", "layer_norm", "feedforward"),
-        *("frozen", "noise"),
+        *("frozen", "noise", "masses"),
     }
 )
 
@@ -31,10 +33,14 @@ class Traits:
     smooth: bool  # the velocity is a smooth function without noise
     scalar_form: bool  # B = c I for every head
     scalar_value: bool  # V = c I for every head
-    near: bool  # s_ii is the largest logit of every row: B = c I with beta c >= 0 on the sphere, only tokens in sight
-    simple: bool  # near, V = c I, post norm, no feed-forward: the papers' main case
+    # s_ii is the largest logit of every row: B = c I with beta c >= 0 on the sphere, only tokens in sight
+    nearest: bool
+    near: bool  # nearest, and every token counts once
+    plain: bool  # B = c' I with beta c' >= 0 on the sphere, V = c I, post norm, nothing else but masses
+    simple: bool  # plain, and every token counts once: the papers' main case
     collapses: bool  # a tiny cluster can only shrink onto a point that rests
     no_implicit: str | None  # why implicit steps cannot be taken, or None
+    no_bodies: str | None  # why tokens that sit together are not taken for one body, or None
 
 
 def unknown_options(model: Model, known: frozenset[str]) -> list[str]:
@@ -48,27 +54,22 @@ def unknown_options(model: Model, known: frozenset[str]) -> list[str]:
     return [f.name for f in dataclasses.fields(model) if f.name not in known and not at_default(f)]
 
 
-_FOUND: WeakKeyDictionary[Model, Traits] = WeakKeyDictionary()
-
-
+@prepared
 def traits(model: Model) -> Traits:
-    """The traits of a model; computed at the first call."""
-    found = _FOUND.get(model)
-    if found is None:
-        found = _FOUND[model] = _traits(model)
-    return found
-
-
-def _traits(model: Model) -> Traits:
+    """The traits of a model."""
     if unknown := unknown_options(model, OPTIONS):
-        names = [field.name for field in dataclasses.fields(Traits) if field.name != "no_implicit"]
-        return Traits(**dict.fromkeys(names, False), no_implicit=f"the option {unknown[0]}")
+        names = [field.name for field in dataclasses.fields(Traits) if not field.name.startswith("no_")]
+        why = f"the option {unknown[0]}"
+        return Traits(**dict.fromkeys(names, False), no_implicit=why, no_bodies=why)
     hard, sphere = math.isinf(model.beta), model.space == "sphere"
     scalar_form, scalar_value = is_scalar(model.form), is_scalar(model.values)
     alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not hard
-    near = sphere and alone and scalar_form and bool(model.beta * model.form[0, 0, 0] >= 0)
+    own = sphere and alone and scalar_form and bool(model.beta * model.form[0, 0, 0] >= 0)
+    near = own and model.masses is None
     post = model.norm.kind == "post"
-    attracts = scalar_value and bool((model.values[:, 0, 0] > 0).all()) and model.normaliser == "softmax"
+    # x_i' = P_i sum_j A_ij c (x_j - x_i) with weights >= 0: every token is drawn into the cone of those it sees, and
+    # rests where they all are. That their weights sum to 1 is not needed, so it holds for every normaliser.
+    attracts = scalar_value and bool((model.values[:, 0, 0] > 0).all())
     extras = model.feedforward is not None or model.frozen is not None or bool(model.noise)
     return Traits(
         ordinary=True,
@@ -76,17 +77,19 @@ def _traits(model: Model) -> Traits:
         smooth=not hard and not model.noise,
         scalar_form=scalar_form,
         scalar_value=scalar_value,
+        nearest=own,
         near=near,
+        plain=own and scalar_value and post and model.feedforward is None,
         simple=near and scalar_value and post and model.feedforward is None,
         collapses=sphere and attracts and post and not extras,
         no_implicit=_no_implicit(model),
+        no_bodies=_no_bodies(model, held=own and scalar_value and bool(model.values[0, 0, 0] > 0)),
     )
 
 
 def _no_implicit(model: Model) -> str | None:
     reasons = (
         (model.space != "sphere", f"space={model.space!r}: it works on the sphere"),
-        (model.normaliser != "softmax", f"normaliser={model.normaliser!r}: it needs softmax weights"),
         (model.norm.kind != "post", f"layer_norm={model.norm.kind!r}: it knows the post norm only"),
         (model.feedforward is not None, "a feed-forward part"),
         (model.bias is not None, "an ALiBi bias"),
@@ -95,6 +98,36 @@ def _no_implicit(model: Model) -> str | None:
         (model.dim < 2, "dim=1: nothing moves on two points"),
     )
     return next((why for wrong, why in reasons if wrong), None)
+
+
+def _no_bodies(model: Model, held: bool) -> str | None:
+    """held: tokens at one place that see different ones pull each other back. See engine/implicit/bodies.py."""
+    if model.masses is not None and model.masses.ndim == 2:
+        return "masses as seen from each row"
+    if model.mask == "full":
+        return None
+    mask = "a causal mask" if model.mask == "causal" else f"mask={model.mask}"
+    if model.normaliser != "softmax":
+        return f"{mask} with normaliser={model.normaliser!r}: the slack of followers is that of softmax weights"
+    if not held:
+        return f"{mask} without V = c I, Q'K = c' I, c > 0, c' >= 0: followers are not held by their leaders"
+    return None
+
+
+def steepest(model: Model) -> float:
+    """|beta| max_h |B_h|: the largest logit on the sphere."""
+    return abs(model.beta) * float(np.linalg.norm(model.form, ord=2, axis=(1, 2)).max())
+
+
+def pace(model: Model) -> float:
+    """How many times as fast as with a softmax the tokens of the sphere may move: the largest weight, 1 at least.
+
+    By count a cluster forms in a time of e^-beta, so what is early or long for a run is so many times shorter.
+    """
+    if model.normaliser == "softmax":
+        return 1.0
+    shift = model.beta if model.normaliser == "scaled-count" else 0.0
+    return math.exp(min(max(steepest(model) - shift, 0.0), LARGEST_EXPONENT))
 
 
 def no_implicit(model: Model, dtype: str) -> str | None:

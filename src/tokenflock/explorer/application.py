@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -20,9 +19,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from tokenflock.engine.machine import threads
 from tokenflock.explorer.assets import asset, opening, presets
 from tokenflock.explorer.safety import Guard
+from tokenflock.explorer.workers import Workers, give_back
 
 if TYPE_CHECKING:
-    from tokenflock.explorer.messages import Limits
+    from tokenflock.explorer.limits import Limits
     from tokenflock.explorer.tab import Tab
 
 MOST_TABS = 200
@@ -35,7 +35,7 @@ FILES = {
 
 def _loaded() -> tuple[type[Tab], type[Limits]]:
     """What computes: a second of imports, so never in the loop that answers requests."""
-    from tokenflock.explorer.messages import Limits
+    from tokenflock.explorer.limits import Limits
     from tokenflock.explorer.tab import Tab
 
     return Tab, Limits
@@ -47,7 +47,8 @@ class Tabs:
     def __init__(self, limits: Limits | None) -> None:
         self._limits = limits
         self._open: set[Tab] = set()
-        self._pool = ThreadPoolExecutor(max(2, threads()), thread_name_prefix="explorer")
+        self._places = 0  # taken: from the first moment of a tab, before anything is waited for
+        self._pool = Workers(max(2, threads()))
 
     @property
     def computing(self) -> int:
@@ -56,8 +57,18 @@ class Tabs:
 
     async def connect(self, ws: WebSocket) -> None:
         """Serve one tab until it is closed."""
-        if len(self._open) >= MOST_TABS:
+        if self._places >= MOST_TABS:
             return await ws.close(1013, f"{MOST_TABS} tabs are open: close one.")
+        self._places += 1
+        try:
+            await self._serve(ws)
+        except (WebSocketDisconnect, RuntimeError, OSError):
+            pass  # the tab went away while something was said to it
+        finally:
+            self._places -= 1
+        return None
+
+    async def _serve(self, ws: WebSocket) -> None:
         await ws.accept()
         tab_class, limits_class = await asyncio.get_running_loop().run_in_executor(self._pool, _loaded)
 
@@ -71,17 +82,15 @@ class Tabs:
             text: str | None = message.get("text")
             return text if text is not None else message.get("bytes") or b""
 
-        tab = tab_class(send, receive, self._pool, self._limits or limits_class(), lambda: self.computing <= 1)
+        tab = tab_class(send, receive, self._pool.share(), self._limits or limits_class(), lambda: self.computing <= 1)
         self._open.add(tab)
         try:
             await tab.serve()
-        except (WebSocketDisconnect, RuntimeError, OSError):
-            pass  # the tab went away while something was said to it
         finally:
             self._open.discard(tab)
             if ws.application_state is WebSocketState.CONNECTED and ws.client_state is WebSocketState.CONNECTED:
                 await ws.close()
-        return None
+            self._pool.submit(give_back)
 
     async def gallery(self, request: Request) -> Response:
         """The presets, read in a thread."""

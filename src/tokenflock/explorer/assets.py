@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokenflock.errors import FileError
+from tokenflock.markup import data
 
 
 def asset(name: str) -> bytes:
@@ -19,9 +20,7 @@ def asset(name: str) -> bytes:
 
 def opening() -> bytes:
     """The page, with the first frame of its first preset inside."""
-    # Inside a script element nothing may look like its end.
-    first = asset("first.json").replace(b"</", b"<\\/")
-    return asset("index.html").replace(b"{}", first.strip())
+    return asset("index.html").replace(b"{}", data(json.loads(asset("first.json"))).encode())
 
 
 def presets() -> dict[str, Any]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from tokenflock.explorer.measures import Ruler
-from tokenflock.explorer.prediction import MOST, Prediction
+from tokenflock.explorer.prediction import MOST
 from tokenflock.explorer.projection import Projection
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 
 
 def began(
-    model: Model, spec: Mapping[str, Any], n_tokens: int, times: Array, seen: Projection, row: Prediction, ruler: Ruler
+    model: Model, spec: Mapping[str, Any], n_tokens: int, times: Array, seen: Projection, ruler: Ruler
 ) -> dict[str, Any]:
     """The message of a first run; a session says its number, and how many frames of the run before are kept."""
     return {
@@ -30,6 +30,6 @@ def began(
         "frozen": [] if model.frozen is None else seen(model.frozen.tokens).tolist(),
         "value": model.values.sum(axis=0).tolist() if model.dim <= MOST else None,
         "projection": seen.described(),
-        "atlas": row.described(),
+        "atlas": ruler.prediction.described(),
         **ruler.described(),
     }

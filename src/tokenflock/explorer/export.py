@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenflock.arguments import flag, instance
+from tokenflock.arguments import path as a_path
 from tokenflock.errors import FileError
 from tokenflock.explorer.assets import asset
 from tokenflock.explorer.recording import FRAMES, record
+from tokenflock.markup import data, markup, script
 from tokenflock.store import write_text
 
 if TYPE_CHECKING:
     import xarray as xr
 
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline';
+ style-src 'unsafe-inline'; img-src data: blob:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title}</title>
@@ -40,7 +41,7 @@ PAGE = """<!doctype html>
 
 def check_target(path: Path, overwrite: bool) -> Path:
     """Say before any work whether the page can be written there."""
-    path = Path(path)
+    path = a_path("path", path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise FileError(f"cannot tell what {str(path)!r} should be. Allowed: names ending in .html.")
     if path.is_dir() or (path.exists() and not overwrite):
@@ -62,10 +63,8 @@ def page(run: xr.Dataset, which: int | None = None, title: str = "", frames: int
     usual = f"{told['n_tokens']} tokens in {told['dim']} dimensions, β = {told['spec']['model']['beta']}"
     claim = told["atlas"]["claim"]
     held |= {"title": title or usual, "statement": statement(claim) if claim else None}
-    # Inside a script element nothing may look like its end.
-    text = json.dumps(held, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
-    script = asset("explorer.js").decode().replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    return PAGE.format(policy=POLICY, title=escape(held["title"]), run=text, script=script)
+    own = script(asset("explorer.js").decode())
+    return markup(PAGE, title=held["title"], run=data(held), script=own)
 
 
 def export(
@@ -81,6 +80,7 @@ def export(
 
     run_number: the run of an ensemble. title: of the page. frames: a longer run is thinned. overwrite: replace a file.
     """
-    target = check_target(Path(path), overwrite)
+    target = check_target(a_path("path", path), flag("overwrite", overwrite))
+    instance("title", title, str, "a text")
     write_text(target, page(run, run_number, title, frames))
     return target

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.analysis import clusters, energy, renyi
-from tokenflock.explorer.prediction import Prediction
+from tokenflock.explorer.prediction import Prediction, predict
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 
@@ -17,14 +18,18 @@ NAMES = ("clusters", "energy", "consumed", "consumed_strong", "distance", "gap",
 SEPARATION = 4.0  # c in delta = c beta^(-1/2), as in the figures of paper A
 NEAR, FAR = 0.02, 0.3  # the least and the largest radius within which tokens are one cluster
 SHARE = 0.02  # of the size of the start: that radius in R^d
+CELLS, MOST_COMPARED = 6, 5e8  # beyond this dimension centers cost n^2 d: half a second at most, or they are left out
 FEW = 400  # tokens up to which the energy of every frame is cheap
 
 
 class Ruler:
-    """How the frames of one run are measured: radii and centers are those of its start."""
+    """How the frames of one run are measured: radii and centers are those of its start.
 
-    def __init__(self, model: Model, start: Array, prediction: Prediction) -> None:
-        self.model, self.first, self.prediction = model, start[0], prediction
+    A run with many changes has many rulers, so that what takes time is found when it is asked for.
+    """
+
+    def __init__(self, model: Model, start: Array) -> None:
+        self.model, self.first, self._start = model, start[0], start
         self.on_sphere = model.space == "sphere"
         self._middle = start.mean(axis=0)
         self.size = float(np.linalg.norm(start - self._middle, axis=1).max()) or 1.0
@@ -34,11 +39,23 @@ class Ruler:
             self.radius = min(FAR, max(NEAR, 0.25 / math.sqrt(beta))) if sharp else FAR if beta <= 0 else NEAR
         else:
             self.radius = SHARE * self.size
-        self.delta = SEPARATION / math.sqrt(beta) if sharp else math.nan
-        none = np.zeros(0, dtype=np.intp)
-        self.centers, self.strong = none, none
-        if sharp:
-            self.centers, self.strong = renyi.centers(start, self.delta), renyi.strong_centers(start, self.delta)
+        slow = model.dim > CELLS and model.dim * len(start) ** 2 > MOST_COMPARED
+        self.delta = SEPARATION / math.sqrt(beta) if sharp and not slow else math.nan
+
+    @cached_property
+    def prediction(self) -> Prediction:
+        """What the papers say of the model."""
+        return predict(self.model)
+
+    @cached_property
+    def centers(self) -> NDArray[np.intp]:
+        """The Renyi centers of the start."""
+        return np.zeros(0, dtype=np.intp) if math.isnan(self.delta) else renyi.centers(self._start, self.delta)
+
+    @cached_property
+    def strong(self) -> NDArray[np.intp]:
+        """The strong ones among them."""
+        return np.zeros(0, dtype=np.intp) if math.isnan(self.delta) else renyi.strong_centers(self._start, self.delta)
 
     def labels(self, x: Array) -> NDArray[np.intp]:
         """The cluster of each token of a frame (n, d)."""
@@ -51,8 +68,8 @@ class Ruler:
         if self.on_sphere:
             found["distance"] = self.prediction.distance(x)
             found["gap"] = self.prediction.gap(x, self.first)
-            if with_energy and 0 <= self.model.beta < math.inf:
-                found["energy"] = energy.scaled_energy(x, self.model.beta)
+            if with_energy and 0 <= self.model.beta < math.inf and np.ndim(self.model.masses) < 2:
+                found["energy"] = energy.scaled_energy(x, self.model.beta, self.model.masses)
             if len(self.centers):
                 radius = 1.0 / math.sqrt(self.model.beta)
                 found["consumed"] = float(renyi.consumed(x, self.centers, radius).mean())

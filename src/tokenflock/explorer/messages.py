@@ -15,41 +15,22 @@ from typing import Any
 from tokenflock import spec
 from tokenflock.engine.choose import engine_named
 from tokenflock.errors import SpecError, bad, unknown
+from tokenflock.explorer.limits import FRAMES, Limits, check_description, short, whole
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.request import Request
+from tokenflock.request import IMPLICIT, Request, default_times, finite_end
 
 MESSAGE_BYTES = 256 * 1024
 MOST_NUMBERS = 50_000  # in one message, counting every leaf
 MOST_TEXT = 200  # characters of a name
 DEEPEST = 12
 SECTIONS = ("model", "start", "simulate", "then")
-FRAMES = 300  # kept times of a run that does not say
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one tab may ask of this machine."""
-
-    tokens: int = 20_000
-    dim: int = 64
-    heads: int = 8
-    frames: int = 2_000
-    changes: int = 40  # on the way of one run
-    held_bytes: int = 128 * 2**20  # positions of one run
-    evaluation_s: float = 0.6  # of one velocity, estimated
-    wall_s: float = 600.0  # of computing for one run
-    implicit: int = 3_000  # n (d - 1) of implicit steps where tokens see later ones
-
-
-def _whole(given: Any) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 2**31
 
 
 Check = tuple[Callable[[Any], bool], str]  # of a field, and the words for what it must be
 SPEC: Check = (lambda v: isinstance(v, Mapping), "a run as in run.toml")
-FRAME: Check = (_whole, "the number of a frame")
-HEAD: Check = (lambda v: _whole(v) or v == "mean", "the number of a head, or 'mean'")
+FRAME: Check = (whole, "the number of a frame")
+HEAD: Check = (lambda v: whole(v) or v == "mean", "the number of a head, or 'mean'")
 HOW: Check = (lambda v: v in ("eigenvectors", "principal"), "'eigenvectors' or 'principal'")
 NAME: Check = (lambda v: isinstance(v, str) and len(v) <= MOST_TEXT, "the name of a claim")
 
@@ -57,8 +38,8 @@ NAME: Check = (lambda v: isinstance(v, str) and len(v) <= MOST_TEXT, "the name o
 FIELDS: dict[str, dict[str, Check]] = {
     "start": {"spec": SPEC},
     "steer": {"spec": SPEC, "frame": FRAME},
-    "seen": {"run": (_whole, "the number of a run"), "frame": FRAME},
-    "row": {"frame": FRAME, "token": (_whole, "the number of a token"), "head": HEAD},
+    "seen": {"run": (whole, "the number of a run"), "frame": FRAME},
+    "row": {"frame": FRAME, "token": (whole, "the number of a token"), "head": HEAD},
     "matrix": {"frame": FRAME, "head": HEAD},
     "look": {"how": HOW, "frame": FRAME},
     "statement": {"name": NAME},
@@ -87,17 +68,13 @@ def parse(text: Any) -> dict[str, Any]:
         if key not in message:
             raise SpecError(f"the message {kind!r} lacks {key}: {words}.")
         if not fits(message[key]):
-            raise bad(f"{kind}.{key}", _short(message[key]), words)
+            raise bad(f"{kind}.{key}", short(message[key]), words)
     _check_leaves(message)
     return message
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(name)
-
-
-def _short(given: Any) -> str:
-    return repr(given)[:60]
 
 
 def _check_leaves(message: Any) -> None:
@@ -113,7 +90,7 @@ def _check_leaves(message: Any) -> None:
             elif isinstance(item, str) and len(item) > MOST_TEXT:
                 raise bad("a text of the message", f"{item[:20]!r}...", f"at most {MOST_TEXT} characters")
             elif isinstance(item, int | float) and not abs(item) < 1e300:
-                raise bad("a number of the message", _short(item), "numbers below 1e300", 'Hardmax is beta = "inf".')
+                raise bad("a number of the message", short(item), "numbers below 1e300", 'Hardmax is beta = "inf".')
             count += 1
         if count > MOST_NUMBERS:
             raise bad("message", f"more than {MOST_NUMBERS} numbers", "fewer", "Make the run smaller.")
@@ -133,8 +110,11 @@ class CheckedRun:
     options: dict[str, Any]  # keywords of simulate, times among them
 
 
-def check_run(given: Mapping[str, Any], limits: Limits) -> CheckedRun:
-    """The run that a dictionary describes, if it is within the limits. `then` is left in its spec, unchecked."""
+def check_run(given: Mapping[str, Any], limits: Limits, start: Array | None = None) -> CheckedRun:
+    """The run that a dictionary describes, if it is within the limits. `then` is left in its spec, unchecked.
+
+    start: the tokens themselves, where another run of the same [start] has made them.
+    """
     spec.known("section", given, SECTIONS)
     _check_leaves(given)
     raw: dict[str, dict[str, Any]] = {}
@@ -142,56 +122,23 @@ def check_run(given: Mapping[str, Any], limits: Limits) -> CheckedRun:
         if not isinstance(given.get(name), Mapping):
             raise SpecError(f"the section [{name}] is missing. A run has model, start and simulate.")
         raw[name] = dict(given[name])
-    _no_files(raw)
-    _check_sizes(raw, limits)
+    check_description(raw, limits)
     if raw["model"].get("beta") == "inf":
         raw["model"]["beta"] = math.inf
-    raw["simulate"].setdefault("times", FRAMES)
     layers = raw["simulate"].get("scheme") == "layers"
-    wanted = raw["simulate"].pop("times") if layers else None
-    model, start, options = spec.build(raw)
+    wanted = raw["simulate"].pop("times", FRAMES) if layers else None
+    spec.check(raw)
+    model, options = spec.model_of(raw["model"]), spec.keywords_of(raw["simulate"])
     if layers:
         options["times"] = _layers(options, wanted)
-    checked = CheckedRun(json.loads(json.dumps(dict(given))), model, start, options)
+    elif "times" not in options:
+        options["times"] = default_times(finite_end(options["t_end"]), FRAMES, options.get("scheme") == IMPLICIT)
+    made = spec.start_of(raw["start"], model.dim) if start is None else start
+    if made.ndim != 2:
+        raise bad("[start]", f"tokens of shape {made.shape}", "one run, of shape (n, d)")
+    checked = CheckedRun(json.loads(json.dumps(dict(given))), model, made, options)
     _check_cost(checked, limits)
     return checked
-
-
-def _no_files(item: Any) -> None:
-    if (isinstance(item, Mapping) and "file" in item) or (isinstance(item, str) and item.endswith(".npy")):
-        raise SpecError("a page cannot read files: give the numbers themselves, or a family of matrices.")
-    if isinstance(item, Mapping | list):
-        for inner in item.values() if isinstance(item, Mapping) else item:
-            _no_files(inner)
-
-
-def _check_sizes(raw: dict[str, Any], limits: Limits) -> None:
-    """Before anything is made: how many tokens, dimensions, frames."""
-    bounds = (
-        ("model", "dim", limits.dim, "The explorer is for looking: use flock.simulate for more."),
-        ("start", "n_tokens", limits.tokens, "Take fewer tokens, or use flock.simulate."),
-    )
-    for section, key, most, advice in bounds:
-        given = raw[section].get(key)
-        if given is not None and not (_whole(given) and 1 <= given <= most):
-            raise bad(f"[{section}] {key}", given, f"a whole number from 1 to {most}", advice)
-    if "runs" in raw["start"]:
-        raise SpecError("a page shows one run: leave runs out of [start]. Ensembles are for flock.simulate.")
-    if "n_tokens" not in raw["start"] and "array" not in raw["start"]:
-        raise SpecError("[start] lacks n_tokens, the number of tokens.")
-    for section in ("model", "start"):
-        for key in ("seed", "n_clusters"):
-            if key in raw[section] and not _whole(raw[section][key]):
-                raise bad(f"[{section}] {key}", raw[section][key], "a whole number >= 0")
-    if raw["simulate"].get("dtype") == "float32":
-        raise bad("dtype", raw["simulate"]["dtype"], "float64", "The page shows single precision of double runs.")
-    times = raw["simulate"].get("times", FRAMES)
-    count = len(times) if isinstance(times, list) else spec.plain(str(times).split(":")[-1])
-    if not (_whole(count) and 2 <= count <= limits.frames):
-        raise bad("times", _short(times), f"2 to {limits.frames} frames: a number, a list, or log:FIRST:N")
-    t_end = raw["simulate"].get("t_end")
-    if isinstance(t_end, int | float) and t_end > 1e300:
-        raise bad("t_end", t_end, "a finite number > 0, up to 1e300")
 
 
 def _layers(options: dict[str, Any], wanted: Any) -> Array:
@@ -209,10 +156,6 @@ def _layers(options: dict[str, Any], wanted: Any) -> Array:
 def _check_cost(checked: CheckedRun, limits: Limits) -> None:
     """One velocity, and all positions of the run: what is too much is refused before the first step."""
     model, (n, d) = checked.model, checked.start.shape
-    if model.n_heads > limits.heads:
-        raise bad("heads", model.n_heads, f"at most {limits.heads}")
-    if n > limits.tokens:
-        raise bad("start", f"{n} tokens", f"at most {limits.tokens}", "Take fewer tokens, or use flock.simulate.")
     request = Request(model, **checked.options)
     frames = len(request.kept)
     if frames > limits.frames:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock.arguments import is_whole, whole
 from tokenflock.errors import bad
 from tokenflock.explorer import frames, projection, recipe
 from tokenflock.explorer.began import began
 from tokenflock.explorer.measures import FEW, NAMES, Ruler
-from tokenflock.explorer.prediction import predict
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.trajectory import PARTS, describe, model_of, validate
@@ -28,12 +28,12 @@ LONG = 30.0  # times from the first kept one to the last: beyond this factor the
 
 def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dict[str, Any]:
     """All that the page needs: the message `began`, `head` and `data` of the frames, and how the run ended."""
+    most = whole("frames", most, 1, "A longer run is thinned to so many.")
     model, times, x, start = _one(run, which)
     keep = np.unique(np.round(np.linspace(0, len(times) - 1, min(most, len(times)))).astype(int))
     times, x = times[keep], x[keep]
     seen = projection.choose(model)
-    prediction = predict(model)
-    ruler = Ruler(model, start, prediction)
+    ruler = Ruler(model, start)
     labels = np.stack([ruler.labels(frame) for frame in x])
     every = 1 if x.shape[1] <= FEW else max(1, len(x) // ENERGIES)
     numbers = np.stack([ruler.measure(x[k], labels[k], with_energy=k % every == 0) for k in range(len(x))])
@@ -41,7 +41,7 @@ def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dic
     data, scales = frames.record(shown, labels, numbers)
     spec = _spec(run, model, start)
     shortened = {**spec, "start": {"n_tokens": len(start)}}
-    told = began(model, shortened, len(start), times, seen, prediction, ruler)
+    told = began(model, shortened, len(start), times, seen, ruler)
     told |= {"forms": _forms(model), "recipe": _recipe(spec, start)}
     positive = times[times > 0]
     log = len(positive) > 2 and positive[-1] / positive[1] > LONG * len(positive) / 10
@@ -57,10 +57,9 @@ def _one(run: xr.Dataset, which: int | None) -> tuple[Model, Array, Array, Array
         raise bad("run", "a run without positions", "one that kept them", "Simulate with positions=True.")
     if "run" in run["x"].dims:
         count = run.sizes["run"]
-        if not isinstance(which, int) or not 0 <= which < count:
-            raise bad("which run", which, f"a number from 0 to {count - 1}", "This is an ensemble: say which to show.")
+        whole("which run", which, 0, "This is an ensemble: say which to show.", most=count - 1)
         run = run.isel(run=which)
-    elif which not in (None, 0):
+    elif which is not None and not (is_whole(which) and which == 0):
         raise bad("which run", which, "None, as this is a single run")
     x = run["x"].values.astype(np.float64)
     there = np.isfinite(x).all(axis=(1, 2))
@@ -72,7 +71,7 @@ def _one(run: xr.Dataset, which: int | None) -> tuple[Model, Array, Array, Array
 
 def _forms(model: Model) -> list[list[list[float]]] | None:
     """B of every head's logits, where the positions of the page are enough to compute attention there."""
-    plain = model.normaliser == "softmax" and model.bias is None and model.frozen is None
+    plain = model.normaliser == "softmax" and all(o is None for o in (model.bias, model.frozen, model.masses))
     shown = model.space != "rescaled" and 2 <= model.dim <= projection.SHOWN
     return model.form.tolist() if plain and shown else None
 
@@ -103,7 +102,7 @@ def _table(model: Model) -> dict[str, Any]:
 
 
 def _recipe(spec: dict[str, Any], start: Array) -> dict[str, str]:
-    if start.size <= WRITTEN:
+    if start.size + np.size(spec["model"].get("masses", [])) <= WRITTEN:
         return recipe.of(spec)
     words = f"# The start of {len(start)} tokens is too long to be written out here.\n"
     return {

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import secrets
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "tokenflock_token"
-LOCAL = ("localhost", "127.0.0.1", "::1")
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+#: a name or an address, and its port: nothing else is compared with what a browser says, and nothing is repaired
+HOST = re.compile(r"(?P<name>[a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+ALONE = {"host", "origin"}  # headers of which there may be one
 
 
 def is_loopback(host: str) -> bool:
@@ -41,14 +45,6 @@ def policy(host: str) -> str:
     )
 
 
-def _name(host: str) -> str:
-    """A host without its port."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
-
-
 class Guard:
     """An ASGI layer around the application. token None: loopback, no token, and only the names of this machine."""
 
@@ -59,10 +55,12 @@ class Guard:
         """Let a request through, or refuse it with the reason."""
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
-        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        if why := self._refused(scope, headers):
+        told = [(key.decode("latin-1").lower(), value.decode("latin-1")) for key, value in scope["headers"]]
+        headers = dict(told)
+        twice = len([key for key, _ in told if key in ALONE]) > len(headers.keys() & ALONE)
+        if why := "a header is there twice" if twice else self._refused(scope, headers):
             return await _refuse(scope, send, why)
-        host = headers.get("host", "")
+        host = headers["host"]
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -72,12 +70,12 @@ class Guard:
         return await self._app(scope, receive, guarded)
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> str | None:
-        host, origin = headers.get("host", ""), headers.get("origin")
-        if not host or any(c in host for c in " ;,'\"<>\\/"):
+        host = HOST.fullmatch(headers.get("host", "").lower())
+        if not host:
             return "the header Host is missing or strange"
-        if self._token is None and _name(host) not in LOCAL:
-            return f"Host {_name(host)!r} is not this machine. Open http://localhost instead"
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if self._token is None and host["name"] not in LOCAL:
+            return f"Host {host['name']!r} is not this machine. Open http://localhost instead"
+        if "origin" in headers and headers["origin"].lower() not in (f"http://{host[0]}", f"https://{host[0]}"):
             return "this request comes from the page of another site"
         if self._token is not None and not self._has_token(scope, headers):
             return "the token is missing or wrong. Open the address that `tokenflock explore` printed"

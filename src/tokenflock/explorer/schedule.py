@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tokenflock.errors import SpecError, bad
-from tokenflock.explorer.messages import CheckedRun, Limits, check_run
+from tokenflock.explorer.limits import Limits
+from tokenflock.explorer.messages import CheckedRun, check_run
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.request import Request, check_start
@@ -71,7 +72,9 @@ def cannot_continue(before: Model, after: Model) -> str | None:
 def stages(spec: Mapping[str, Any], limits: Limits) -> list[Stage]:
     """All stages of a run; the first error names what is wrong."""
     changes = spec.get("then") or []
-    if not isinstance(changes, list) or len(changes) > limits.changes:
+    if not isinstance(changes, list):
+        raise bad("then", type(changes).__name__, "a list of changes, each a table of at, model and simulate")
+    if len(changes) > limits.changes:
         raise bad("then", f"{len(changes)} changes", f"a list of at most {limits.changes}", "Restart from here.")
     planned = check_run(spec, limits)
     check_start(planned.model, planned.start)
@@ -91,14 +94,15 @@ def extended(before: list[Stage], change: Any, limits: Limits) -> list[Stage]:
         raise bad("then.at", at, f"a frame of the run, 0 to {before[-1].last}")
     kept = [s.until(min(at, s.last)) for s in before if s.first < at or s.first < 0]
     asked = {"model": change.get("model"), "simulate": change.get("simulate"), "start": before[0].plan.spec["start"]}
-    planned = check_run(asked, limits)
+    planned = check_run(asked, limits, before[0].plan.start)
     if why := cannot_continue(kept[-1].plan.model, planned.model):
         raise SpecError(f"the run cannot go on from here: {why}. Restart it.")
     last = kept[-1]
     begin = last.begin + float(last.times[at - last.first - 1])
     added = stage(planned, at, begin)
-    if added.last + 1 > 2 * limits.frames:
-        raise bad("then", f"{added.last + 1} frames", f"at most {2 * limits.frames}", "Restart from here.")
+    most = 2 * min(limits.frames, limits.held_bytes // (8 * len(planned.start) * (planned.model.dim + 1)))
+    if added.last + 1 > most:
+        raise bad("then", f"{added.last + 1} frames", f"at most {most} of so many tokens", "Restart from here.")
     return [*kept, added]
 
 

@@ -1,6 +1,7 @@
 """The server of `tokenflock explore`: its address and its start. application.py answers the requests.
 
-Sessions take turns in slices of some 30 ms, so that many tabs share the cores fairly and none waits for another's run.
+Sessions take turns in slices of some 30 ms, the one that had least of them first (workers.py), so that many tabs share
+the cores fairly and none waits for another's run.
 
 The page must be there at once. So the address is told before anything is loaded, what computes is loaded beside the
 first request, and the page carries the first frame of the preset that it opens with (static/first.json).
@@ -21,7 +22,7 @@ from tokenflock.explorer.safety import is_loopback, new_token
 if TYPE_CHECKING:
     from uvicorn import Server
 
-    from tokenflock.explorer.messages import Limits
+    from tokenflock.explorer.limits import Limits
     from tokenflock.explorer.safety import Guard
 
 PORT = 8077

@@ -17,9 +17,9 @@ from tokenflock.engine.contract import Outcome, Stepper, n_pairs
 from tokenflock.errors import SpecError, TokenflockError, bad
 from tokenflock.explorer import frames, projection, recipe, schedule, weights
 from tokenflock.explorer.began import began
+from tokenflock.explorer.limits import Limits
 from tokenflock.explorer.measures import FEW, Ruler
-from tokenflock.explorer.messages import MOST_TEXT, Limits
-from tokenflock.explorer.prediction import Prediction, predict
+from tokenflock.explorer.messages import MOST_TEXT
 from tokenflock.geometry import Array
 from tokenflock.request import Job
 
@@ -40,6 +40,7 @@ class Session:
         self.failed = False
         self._stop = np.zeros(1, dtype=np.uint8)
         self._stages: list[schedule.Stage] = []
+        self._rulers: list[Ruler] = []  # one for each of them
         self._filled = 0
         self._frames: NDArray[np.float64] = np.zeros((0, 0, 0))
         self._labels: NDArray[np.uint16] = np.zeros((0, 0), dtype=np.uint16)
@@ -205,7 +206,8 @@ class Session:
     def _take(self, found: list[schedule.Stage], spec: dict[str, Any], kept: int) -> None:
         """Make these stages the run, with the first frames of the old one if they are kept."""
         models = [s.plan.model for s in found]
-        rulers, predictions = self._measured_by(found, kept)
+        old = len(found) - 1 if kept else 0  # rulers of the run before go on
+        rulers = [*self._rulers[:old], *(Ruler(m, found[0].plan.start) for m in models[old:])]
         n, columns = len(found[0].plan.start), models[0].dim + max(m.has_radius for m in models)
         times = schedule.all_times(found)
         held, labels = np.empty((len(times), n, columns)), np.zeros((len(times), n), dtype=np.uint16)
@@ -217,7 +219,7 @@ class Session:
         self._stop, self._stepper = np.zeros(1, dtype=np.uint8), None
         self._stages, self._spec, self.times, self.total = found, spec, times, len(times)
         self._frames, self._labels, self._measures = held, labels, numbers
-        self._rulers, self._predictions, self._model = rulers, predictions, models[-1]
+        self._rulers, self._model = rulers, models[-1]
         self._x = found[0].plan.start
         self.run, self.ended, self.failed = self.run + 1, "", False
         self._filled = self.measured = kept
@@ -225,16 +227,6 @@ class Session:
         self._spent = self._energy_s = 0.0
         if not kept:
             self._projection = projection.choose(self._model)
-
-    def _measured_by(self, found: list[schedule.Stage], kept: int) -> tuple[list[Ruler], list[Prediction]]:
-        """Rulers of the stages; those of the old run where they go on."""
-        old = len(found) - 1 if kept else 0
-        predictions = [*(self._predictions[:old] if old else [])]
-        rulers = [*(self._rulers[:old] if old else [])]
-        for s in found[old:]:
-            predictions.append(predict(s.plan.model))
-            rulers.append(Ruler(s.plan.model, found[0].plan.start, predictions[-1]))
-        return rulers, predictions
 
     def _running(self) -> None:
         if not self._stages or not self.measured:
@@ -250,9 +242,8 @@ class Session:
 
     def _told(self, kept: int, note: str) -> dict[str, Any]:
         """What the page must know of the run before its first frame."""
-        prediction, ruler = self._predictions[-1], self._rulers[-1]
         n = int(self._frames.shape[1])
-        told = began(self._model, self._spec, n, self.times, self._projection, prediction, ruler)
+        told = began(self._model, self._spec, n, self.times, self._projection, self._rulers[-1])
         return told | {"run": self.run, "kept": kept, "note": note, "recipe": recipe.of(self._spec)}
 
 

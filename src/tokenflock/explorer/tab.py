@@ -16,7 +16,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from tokenflock.errors import TokenflockError
-from tokenflock.explorer.messages import Limits, parse
+from tokenflock.explorer.limits import Limits
+from tokenflock.explorer.messages import parse
 from tokenflock.explorer.presets import PAPERS
 from tokenflock.explorer.session import Session
 

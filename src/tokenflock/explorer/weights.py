@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.options import Frozen
 
-MOST = 2_000  # tokens of a whole matrix: beyond, it would take seconds and gigabytes
+MOST = 2_000  # tokens of a whole matrix of one head: beyond, it would take seconds and gigabytes
 SIDE = 256  # rows of a picture
 STRONGEST = 8  # of a row
 
@@ -42,8 +43,9 @@ def _row(model: Model, x: Array, t: float, token: int, head: Head) -> Array:
     Where rows do not depend on places in the sequence, the token alone among the others, frozen, has the same row: n
     weights instead of n^2, by the same equations.
     """
-    if model.bias is not None or model.space == "rescaled" or model.normaliser != "softmax":
-        _check_size(x)
+    placed = model.bias is not None or model.masses is not None
+    if placed or model.space == "rescaled" or model.normaliser != "softmax":
+        _check_size(model, x)
         whole: Array = _of(equations.attention(model, x, t), head)[token]
         return whole
     lo, hi = equations.visible(model.mask, len(x))
@@ -68,7 +70,7 @@ def _row(model: Model, x: Array, t: float, token: int, head: Head) -> Array:
 def picture(model: Model, x: Array, t: float, head: Head) -> Array:
     """The attention matrix, its largest weight in each of at most SIDE x SIDE fields."""
     _check_head(model, head)
-    _check_size(x)
+    _check_size(model, x)
     P = _of(equations.attention(model, x, t), head)[:, : len(x)]
     edges = np.linspace(0, len(x), min(SIDE, len(x)) + 1).astype(int)[:-1]
     return np.maximum.reduceat(np.maximum.reduceat(P, edges, axis=0), edges, axis=1)
@@ -85,6 +87,9 @@ def _check_head(model: Model, head: Head) -> None:
         raise bad("head", head, f"0 to {model.n_heads - 1}, or 'mean'")
 
 
-def _check_size(x: Array) -> None:
-    if len(x) > MOST:
-        raise bad("n_tokens", len(x), f"at most {MOST} for an attention matrix", "Take fewer tokens to see it.")
+def _check_size(model: Model, x: Array) -> None:
+    """Every head has n (n + m) weights, with m frozen tokens: MOST^2 in all."""
+    m = 0 if model.frozen is None else len(model.frozen.tokens)
+    most = int((math.sqrt(m * m + 4 * MOST * MOST / model.n_heads) - m) / 2)
+    if len(x) > most:
+        raise bad("n_tokens", len(x), f"at most {most} for an attention matrix", "Take fewer tokens to see it.")

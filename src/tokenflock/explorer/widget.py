@@ -10,15 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from tokenflock.arguments import whole
 from tokenflock.errors import bad, missing
 from tokenflock.explorer.assets import asset, presets
-from tokenflock.explorer.messages import Limits
+from tokenflock.explorer.limits import Limits
 from tokenflock.explorer.recording import FRAMES, record
 
 if TYPE_CHECKING:
     import xarray as xr
 
-HEIGHT = 760
+HEIGHT, MOST_HEIGHT = 760, 100_000
 PATIENCE_S = 60.0  # with a thread of its own, on a busy machine
 
 
@@ -35,7 +36,7 @@ def view(
     """
     import xarray as xr
 
-    made = _class()
+    made, height = _class(), whole("height", height, 1, "In pixels.", most=MOST_HEIGHT)
     if isinstance(run, xr.Dataset):
         held = record(run, which, frames)
         data = held.pop("data")

@@ -5,17 +5,21 @@ Only the files of the model are taken out, each under its own name without a fol
 
 from __future__ import annotations
 
+import gzip
+import io
 import shutil
 import tarfile
 import tempfile
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
 from tokenflock.errors import FileError
+from tokenflock.networks.budget import CONFIG_BYTES, ENTRIES, Budget, OverBudget
 from tokenflock.networks.source import FILES, LAYOUT, as_config
 
 SUFFIXES = (".whl", ".zip", ".tgz", ".tar.gz")
@@ -37,22 +41,33 @@ def is_archive(path: Path) -> bool:
 
 
 class _Zip:
-    """What is asked of a zip."""
+    """What is asked of a zip. What an entry says of its size is what comes out of it: zipfile sees to that."""
 
     def __init__(self, path: Path) -> None:
+        self._budget = Budget.of_archive(path)
         self.file = zipfile.ZipFile(path)
         self.sizes = {info.filename: info.file_size for info in self.file.infolist() if not info.is_dir()}
+        _check_entries(len(self.sizes))
 
     def open(self, name: str) -> IO[bytes]:
+        self._budget.spend(self.sizes[name])
         return self.file.open(name)
+
+    def close(self) -> None:
+        self.file.close()
 
 
 class _Tar:
     """What is asked of a .tar.gz."""
 
     def __init__(self, path: Path) -> None:
-        self.file = tarfile.open(path, "r:gz")
-        self.members = {member.name: member for member in self.file if member.isfile()}
+        self._stream = _Unpacked(path)
+        self.file = tarfile.open(fileobj=self._stream, mode="r:")
+        self.members: dict[str, tarfile.TarInfo] = {}
+        for count, member in enumerate(self.file):
+            _check_entries(count)
+            if member.isfile():
+                self.members[member.name] = member
         self.sizes = {name: member.size for name, member in self.members.items()}
 
     def open(self, name: str) -> IO[bytes]:
@@ -60,13 +75,43 @@ class _Tar:
         assert found is not None  # only of what is no file
         return found
 
+    def close(self) -> None:
+        self.file.close()
+        self._stream.close()
+
+
+class _Unpacked(gzip.GzipFile):
+    """A .gz whose bytes are counted before they are unpacked; to go back is to unpack from the beginning again."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._budget = Budget.of_archive(path)
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = super().read(min(size or 0, self._budget.left + 1) if (size or 0) >= 0 else self._budget.left + 1)
+        self._budget.spend(len(found))
+        return found
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        here = super().seek(0, io.SEEK_CUR)
+        if whence == io.SEEK_SET:
+            self._budget.spend(offset - here if offset >= here else offset)
+        return super().seek(offset, whence)
+
+
+def _check_entries(count: int) -> None:
+    if count > ENTRIES:
+        raise OverBudget(f"it holds more than {ENTRIES} files, which no model needs. Unpack it yourself.")
+
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     try:
         archive = _Zip(path) if path.suffix in (".whl", ".zip") else _Tar(path)
-        with archive.file:
+        with closing(archive):
             yield archive
+    except OverBudget as error:
+        raise FileError(f"{str(path)!r} cannot be read: {error}") from error
     except FileError:
         raise
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
@@ -83,23 +128,25 @@ def models(path: Path) -> list[Inside]:
 
 
 def _models(archive: Any, where: str) -> list[Inside]:
-    names = set(archive.sizes)
+    names, beside = archive.sizes, defaultdict(list)
+    for name in names:
+        beside[name[: name.rfind("/") + 1]].append(name)
     found = []
-    for folder in sorted(n.removesuffix("config.json") for n in names if n.rpartition("/")[2] == "config.json"):
-        beside = sorted(n for n in names if n.startswith(folder) and "/" not in n[len(folder) :])
-        if not any(folder + file in names for file in FILES):
+    for folder, inside in beside.items():  # in the order of the file: a .tgz is read forward
+        if f"{folder}config.json" not in names or not any(folder + file in names for file in FILES):
             continue
         with archive.open(f"{folder}config.json") as stream:
-            kind = as_config(stream.read(), f"{where}/{folder}").get("model_type")
-        wanted = tuple(n for n in beside if n.endswith(ENDS) or n.rpartition("/")[2].startswith("pytorch_model"))
-        found.append(Inside(folder.rstrip("/"), wanted, kind))
-    folders = tuple(f"{inside.name}/" for inside in found)
+            kind = as_config(stream.read(CONFIG_BYTES + 1), f"{where}/{folder}").get("model_type")
+        wanted = (n for n in inside if n.endswith(ENDS) or n.rpartition("/")[2].startswith("pytorch_model"))
+        found.append(Inside(folder.rstrip("/"), tuple(wanted), kind))
+    found.sort(key=lambda inside: f"{inside.name}/")
+    folders = {inside.name for inside in found}
     seen = set()  # a package may hold the same file twice
-    for name in sorted(names):
-        if folders and name.startswith(folders):
+    for name in sorted(n for n in names if n.endswith(".gguf")):
+        if not folders.isdisjoint(str(parent) for parent in PurePosixPath(name).parents):
             continue
         same = (name.rpartition("/")[2], archive.sizes[name])
-        if same not in seen and name.endswith(".gguf"):
+        if same not in seen:
             found.append(Inside(name, (name,), None))
             seen.add(same)
     return found

@@ -175,7 +175,9 @@ class Family:
         """An integer of config.json, under the first of these names that is there."""
         found = next((self.config[name] for name in names if self.config.get(name) is not None), default)
         if type(found) is not int or not least <= found <= LARGEST:
-            raise self.wrong(f"{names[0]} = {found!r} in its config.json. Allowed: an integer >= {least}")
+            raise self.wrong(
+                f"{names[0]} = {found!r} in its config.json. Allowed: an integer >= {least}, at most {LARGEST:,}"
+            )
         return found
 
     def small(self, name: str, default: float) -> float:

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.arguments import named, real, scalar
+from tokenflock.errors import bad
 from tokenflock.networks.rotary import Rotary
 
 Array = NDArray[Any]
@@ -30,8 +32,19 @@ class Norm:
     bias: Array | None
     eps: float
 
+    def __post_init__(self) -> None:
+        named("kind of norm", self.kind, ("layer", "rms"))
+        scalar("eps", self.eps, "a number >= 0", lambda v: v >= 0)
+        for name, given in (("weight", self.weight), ("bias", self.bias)):
+            if given is not None and real(name, given, "finite numbers (d,)").ndim != 1:
+                raise bad(name, given, "finite numbers (d,)")
+
     def __call__(self, x: Array) -> Array:
         """The norm of vectors on the last axis."""
+        if getattr(x, "dtype", None) not in (np.float32, np.float64) or x.shape[-1:] != self.weight.shape:
+            x = real("x", x, f"finite numbers (..., {len(self.weight)})")
+            if x.shape[-1:] != self.weight.shape:
+                raise bad("x.shape", x.shape, f"(..., {len(self.weight)})")
         if self.kind == "layer":
             x = x - x.mean(axis=-1, keepdims=True)
         y = x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + self.eps) * self.weight

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from tokenflock.arguments import whole
+from tokenflock.arguments import flag, instance, named, whole
 from tokenflock.errors import FileError, bad
 from tokenflock.networks.bert import Albert, Bert, DistilBert, Roberta
 from tokenflock.networks.family import Family, prefix
@@ -58,7 +58,7 @@ class Network:
 
     def layer(self, layer: int, feedforward: bool = True) -> Layer:
         """One block; feedforward=False leaves that part unread."""
-        return self._family.layer(self._index(layer), feedforward)
+        return self._family.layer(self._index(layer), flag("feedforward", feedforward))
 
     def gain(self, layer: int) -> Array:
         """The weight (d,) of the norm that the tokens came through which attention of this layer reads.
@@ -86,9 +86,7 @@ class Network:
         return self._family.final_norm()
 
     def _index(self, layer: int) -> int:
-        if whole("layer", layer, 0) >= self.n_layers:
-            raise bad("layer", layer, f"0 to {self.n_layers - 1}", f"{self.name} has {self.n_layers} layers.")
-        return int(layer)
+        return whole("layer", layer, 0, f"{self.name} has {self.n_layers} layers.", most=self.n_layers - 1)
 
 
 def read(place: str | Path, *, family: str | None = None, dtype: DTypeLike = np.float64) -> Network:
@@ -96,8 +94,12 @@ def read(place: str | Path, *, family: str | None = None, dtype: DTypeLike = np.
 
     family: refuse others. dtype: of every array it hands out.
     """
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise bad("dtype", str(dtype), "float32 or float64")
+    if family is not None:
+        instance("family", family, str, "the model_type of a network")
+    if isinstance(dtype, str):
+        named("dtype", dtype, ("float32", "float64"))
+    elif not isinstance(dtype, type | np.dtype) or dtype not in (np.float32, np.float64, float):
+        raise bad("dtype", dtype, "float32 or float64")
     source = open_place(place)
     kind = _kind(source)
     if family is not None and kind.name != family:

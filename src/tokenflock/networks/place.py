@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from tokenflock.arguments import instance
+from tokenflock.arguments import path as a_path
 from tokenflock.errors import FileError
 from tokenflock.networks import archive, hub
 from tokenflock.networks.source import LAYOUT, Source, holds_model, open_file, open_folder, read_config
@@ -26,7 +28,9 @@ def find(weights: str | Path | None = None, family: str | None = None) -> Path:
     family: of several models in one folder, the one of this model_type. A name on the hub is left to `read`.
     """
     place = weights or os.environ.get(VARIABLE) or FOLDER
-    path = Path(place)
+    path = a_path("weights", place)
+    if family is not None:
+        instance("family", family, str, "the model_type of a network")
     if weights and _is_on_hub(path):
         return path
     if not path.exists() and not _inside(path):
@@ -42,7 +46,7 @@ def find(weights: str | Path | None = None, family: str | None = None) -> Path:
 def open_place(place: str | Path) -> Source:
     """The model at a place. What is unpacked for it is removed again with the Source."""
     try:
-        return _open(Path(place))
+        return _open(a_path("place", place))
     except FileError:
         raise
     except OSError as error:

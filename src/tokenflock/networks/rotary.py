@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.errors import FileError
+from tokenflock.arguments import instance, positive, real, whole
+from tokenflock.errors import FileError, bad
 from tokenflock.networks.tensors import Config
 
 
@@ -25,6 +26,12 @@ class Rotary:
     base: float
     kind: str = "default"  #: how the frequencies were changed for longer texts
     settings: Mapping[str, Any] = field(default_factory=dict)  #: what that change needs
+
+    def __post_init__(self) -> None:
+        if whole("width", self.width, 0, most=2**31) % 2:
+            raise bad("width", self.width, "an even number", "Numbers turn in pairs.")
+        positive("base", self.base)
+        instance("settings", self.settings, Mapping, "a table {name: number}")  # type: ignore[type-abstract]
 
     @property
     def frequencies(self) -> NDArray[np.float64]:
@@ -53,8 +60,13 @@ class Rotary:
 
     def turn(self, x: NDArray[Any], positions: NDArray[Any]) -> NDArray[Any]:
         """Queries or keys (..., n, k) turned, each by its position (n,)."""
-        half = self.width // 2
-        angles = np.asarray(positions)[:, None] * self.frequencies
+        y = real("x", x, "finite numbers (..., n, k)")
+        y = y.astype(np.float32) if getattr(x, "dtype", None) == np.float32 else y
+        places, half = real("positions", positions, "finite numbers (n,)"), self.width // 2
+        if y.ndim < 2 or places.shape != y.shape[-2:-1] or y.shape[-1] < self.width:
+            allowed = f"(..., n, k) with k >= {self.width}, and (n,)"
+            raise bad("x.shape, positions.shape", (y.shape, places.shape), allowed)
+        x, angles = y, places[:, None] * self.frequencies
         cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
         a, b = x[..., :half], x[..., half : self.width]
         return np.concatenate([a * cos - b * sin, b * cos + a * sin, x[..., self.width :]], axis=-1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokenflock.errors import FileError
 from tokenflock.networks import gguf, tensors
+from tokenflock.networks.budget import CONFIG_BYTES, read_json, read_start
 from tokenflock.networks.tensors import Config, Tensors
 
 #: of weights in a folder, the first that is there is read
@@ -75,7 +75,7 @@ def open_file(path: Path) -> Source:
 def read_config(folder: Path) -> Config:
     """The configuration of a model's folder."""
     try:
-        data = (folder / "config.json").read_bytes()
+        data = read_start(folder / "config.json", CONFIG_BYTES)
     except OSError as error:
         raise FileError(
             f"the config.json of {str(folder)!r} cannot be read: {error.strerror}. Change its rights, or copy it."
@@ -86,7 +86,7 @@ def read_config(folder: Path) -> Config:
 def as_config(data: bytes, where: str) -> Config:
     """The configuration in a config.json."""
     try:
-        config = json.loads(data)
+        config = read_json(data, CONFIG_BYTES)
     except ValueError as error:
         raise FileError(f"the config.json of {where!r} is not JSON of a model: {error}. Fetch it again.") from error
     if not isinstance(config, dict):

@@ -11,7 +11,6 @@ range, lengths and angles kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,14 +19,18 @@ import numpy as np
 
 from tokenflock.analysis import spectrum
 from tokenflock.analysis import triple as triples
-from tokenflock.analysis.spectrum import TOLERANCE, Regime
-from tokenflock.arguments import Reals, is_whole
+from tokenflock.analysis.spectrum import TOLERANCE, Regime, one_thread
+from tokenflock.arguments import Reals, function, instance, room, scalar, whole
 from tokenflock.errors import bad
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network, read
+from tokenflock.options import matrix
 
 if TYPE_CHECKING:
     import xarray
+
+
+MOST = 1e150  # of an entry of a head
 
 
 class Values(NamedTuple):
@@ -49,19 +52,11 @@ class Head(NamedTuple):
     @classmethod
     def of(cls, layer: Layer, head: int) -> Head:
         """A head of a layer, in float64, with the gain of a norm that stands before attention folded in."""
-        if not is_whole(head) or not 0 <= head < layer.n_heads:
-            raise bad("head", head, f"0 to {layer.n_heads - 1}", "Heads are counted from 0.")
+        instance("layer", layer, Layer, "a networks.Layer", "network.layer(0) gives one.")
+        whole("head", head, 0, "Heads are counted from 0.", most=layer.n_heads - 1)
         gain = layer.attention_norm.weight.astype(np.float64) if layer.order == "pre" else 1.0
         q, k, v = (m[head].astype(np.float64) * gain for m in (layer.query, layer.key, layer.value))
         return cls(q, k, v, layer.output[head].astype(np.float64), layer.scale)
-
-
-def one_thread() -> AbstractContextManager[object]:
-    """Keep BLAS to one thread: with matrices this small several are slower, on a busy machine a hundred times."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
-    return limits
 
 
 def compress(left: Reals, right: Reals) -> tuple[Reals, Reals]:
@@ -73,9 +68,18 @@ def compress(left: Reals, right: Reals) -> tuple[Reals, Reals]:
 
 def eigenvalues(output: Reals, value: Reals) -> Any:
     """The k eigenvalues of V = output @ value that its rank leaves, largest real part first."""
-    found = np.linalg.eigvals(value @ output).astype(complex)
+    W, V = matrix("output", output, (None, None)), matrix("value", value, (None, None))
+    if W.shape != V.shape[::-1]:
+        raise bad("output.shape, value.shape", (W.shape, V.shape), "(d, k) and (k, d)")
+    found = np.linalg.eigvals(_bounded(V) @ _bounded(W)).astype(complex)
     # Of a complex pair the one above the axis first, so that the order does not hang on LAPACK.
     return found[np.lexsort((-found.imag, -found.real))]
+
+
+def _bounded(given: Any) -> Any:
+    if np.abs(given).max() > MOST:
+        raise bad("output, value", f"numbers up to {np.abs(given).max():.1e}", f"numbers up to {MOST:g}")
+    return given
 
 
 def regime(layer: Layer, head: int, tolerance: float = TOLERANCE) -> Regime:
@@ -120,8 +124,12 @@ def _triple(head: Head, P: Reals, C: Reals, tolerance: float) -> triples.Triple:
 
 def gaussian(dim: int, n_heads: int, scale: float = 0.02, seed: int = 0) -> Values:
     """Heads as training starts: independent N(0, scale^2) entries (initializer_range in config.json)."""
-    if n_heads < 1 or dim % n_heads:
+    dim = whole("dim", dim, 1)
+    room("dim", dim, 16 * dim)
+    if dim % whole("n_heads", n_heads, 1):
         raise bad("n_heads", n_heads, f"a divisor of dim = {dim}", "Every head gets an equal part of the hidden size.")
+    scale = scalar("scale", scale, "above 0, up to 1e150", lambda s: (s > 0) & (s <= 1e150))
+    seed = whole("seed", seed, 0)
     value, output = scale * np.random.default_rng(seed).standard_normal((2, dim, dim))
     return Values(output.reshape(dim, n_heads, -1).transpose(1, 0, 2), value.reshape(n_heads, -1, dim))
 
@@ -185,9 +193,14 @@ def heads(
     import xarray
 
     net = network if isinstance(network, Network) else read(network)
-    which = net.blocks if layers is None else list(layers)
+    try:
+        which = net.blocks if layers is None else [whole("layers", l, 0, most=net.n_layers - 1) for l in layers]
+    except TypeError:  # nothing to go through
+        which = []
     if not which:
-        raise bad("layers", which, f"some of 0 to {net.n_layers - 1}")
+        raise bad("layers", layers, f"some of 0 to {net.n_layers - 1}")
+    if progress is not None:
+        function("progress", progress, "a function of (done, of)")
     rows: list[dict[str, Any]] = []
     left_out: dict[str, None] = {}
     for count, l in enumerate(which):

@@ -6,7 +6,6 @@ Nothing a file says is run. Damaged files are refused with the reason.
 
 from __future__ import annotations
 
-import json
 import math
 import mmap
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from tokenflock.errors import FileError
 from tokenflock.networks import pickles
+from tokenflock.networks.budget import TABLE_BYTES, read_json, read_start
 from tokenflock.networks.numbers import Entry, as_numbers, n_bytes
 
 #: names of number types in safetensors -> numpy's, or bf16
@@ -88,7 +88,7 @@ def read_shards(index: str | Path) -> tuple[Tensors, list[Path]]:
     """
     index = Path(index)
     try:
-        places = json.loads(index.read_bytes())["weight_map"]
+        places = read_json(read_start(index, TABLE_BYTES), TABLE_BYTES)["weight_map"]
         names = sorted(set(places.values()))
         whole = all(isinstance(n, str) and Path(n).name == n for n in names)
     except OSError as error:
@@ -114,7 +114,8 @@ def _safetensors(data: mmap.mmap) -> dict[str, Entry]:
     length = int.from_bytes(data[:8], "little")
     if length > len(data) - 8:
         raise FileError("it is truncated: its header is longer than the file.")
-    header, body = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
+    header = read_json(data[8 : 8 + min(length, TABLE_BYTES + 1)], TABLE_BYTES)
+    body = memoryview(data)[8 + length :]
     header.pop("__metadata__", None)
     found = {}
     for name, entry in header.items():

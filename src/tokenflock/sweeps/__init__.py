@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenflock.arguments import flag, whole
+from tokenflock.arguments import path as a_path
 from tokenflock.errors import bad
 
 if TYPE_CHECKING:
@@ -82,7 +84,15 @@ def sweep(
     plan, told = _planned(model, axes, _start(start, n_tokens), simulate, more)
     given = {"timeout": timeout, "hours": hours, "runs_a_shard": runs_a_shard}
     options = ExecutionOptions.of(told, given, workers=workers, cluster=cluster, retry=retry)
-    return run_sweep(plan, None if store is None else Path(store), options, progress)
+    return run_sweep(plan, _checked_store(store, retry, progress), options, progress)
+
+
+def _checked_store(store: Any, retry: Any, progress: Any) -> Path | None:
+    """The folder of the store; with it what a plan does not look at is checked."""
+    flag("retry", retry)
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise bad("progress", progress, "True, False, or a function of the fraction done")
+    return None if store is None else a_path("store", store)
 
 
 def _planned(
@@ -96,13 +106,14 @@ def _planned(
         return Plan(model, {} if axes is None else axes, start=start, simulate=simulate, **more), {}
     if axes is not None or start is not None or simulate:
         raise bad("axes, start, t_end", "values", "nothing beside a plan", "The plan says what to run.")
-    return (model, {}) if isinstance(model, Plan) else toml.read(Path(model))
+    return (model, {}) if isinstance(model, Plan) else toml.read(a_path("model", model))
 
 
 def _start(start: Any, n_tokens: int | None) -> Any:
     """n_tokens belongs to the start."""
     if n_tokens is None:
         return start
+    whole("n_tokens", n_tokens, 1)
     if start is None or isinstance(start, str):
         return {"kind": start or "uniform", "n_tokens": n_tokens}
     if isinstance(start, Mapping):
@@ -116,4 +127,4 @@ def open_store(path: str | Path) -> SweepStore:
     """A store on disk: .load() is its Dataset, .pending() the shards to do, .verify() what is damaged."""
     from tokenflock.sweeps.sweep_store import SweepStore
 
-    return SweepStore(Path(path))
+    return SweepStore(a_path("path", path))

@@ -8,6 +8,7 @@ they only wait.
 
 from __future__ import annotations
 
+import glob
 import importlib
 import logging
 import secrets
@@ -17,15 +18,16 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tokenflock.errors import EngineError, FileError, TokenflockError, missing
+from tokenflock.lock import take
 from tokenflock.sweeps.local import Tell
 from tokenflock.sweeps.plan import Plan
-from tokenflock.sweeps.sweep_store import SweepStore
+from tokenflock.sweeps.sweep_store import OLD_S, SweepStore, age
 from tokenflock.sweeps.worker import WorkerJob, pack
 from tokenflock.sweeps.worker_pool import WorkerPool
 
@@ -126,19 +128,33 @@ def on_cluster(
     """Compute the shards; what a worker finishes is in the store before it is told."""
     path = store.path.resolve()
     job = pack(WorkerJob(plan, str(path), timeout, store.durable))
+    _remove_left_over(path)
     file = path.parent / f".{store.path.name}{JOB}{secrets.token_hex(8)}"
     try:
-        with _client(where, workers) as client:
-            file.write_bytes(job)
+        with _client(where, workers) as client, file.open("wb") as held:
+            held.write(job)
+            held.flush()
+            take(held, wait=False)
             try:
                 _Tasks(client, store, file, timeout, where).work(shards, tell)
             finally:
+                held.close()
                 file.unlink(missing_ok=True)
                 if pool := _pools.get(str(file)):
                     pool.stop()
     finally:
         if pool := _pools.pop(str(file), None):
             pool.close()
+
+
+def _remove_left_over(store: Path) -> None:
+    """Remove the jobs of commands that were killed: nobody holds their files. A young one may not be taken yet."""
+    for file in store.parent.glob(f".{glob.escape(store.name)}{JOB}*"):
+        with suppress(OSError):
+            with file.open("r+b") as held:
+                unused = age(file) > OLD_S and take(held, wait=False)
+            if unused:
+                file.unlink()
 
 
 class _Tasks:

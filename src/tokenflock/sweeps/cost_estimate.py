@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import selectors
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -78,14 +77,11 @@ def _in_a_worker(plan: Plan, runs: list[int], longest: float) -> Generator[float
     worker = WorkerProcess(pack(WorkerJob(plan, "", longest)), longest)
     try:
         worker.time_runs(runs)
-        with selectors.DefaultSelector() as select:
-            select.register(worker, selectors.EVENT_READ)
-            while worker.overdue() is None:
-                select.select(0.5)
-                report = worker.poll()
-                yield from report.seconds
-                if report.done or report.dead or report.error:
-                    return
+        while worker.overdue() is None:
+            report = worker.poll(0.5)
+            yield from report.seconds
+            if report.done or report.dead or report.error:
+                return
     finally:
         worker.close()
 

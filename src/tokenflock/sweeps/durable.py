@@ -25,7 +25,10 @@ def fsync_files(files: Iterable[str | Path], root: Path) -> None:
 
 
 def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    windows = os.name == "nt"  # it flushes what is open for writing, and no folders
+    if windows and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from tokenflock.sweeps.plan import Plan
 from tokenflock.sweeps.progress import ProgressOption, SweepProgress
 from tokenflock.sweeps.shards import cut
 from tokenflock.sweeps.sweep_store import SweepStore
+from tokenflock.sweeps.worker import alarms_ring
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -109,7 +109,7 @@ def run_pending(plan: Plan, path: Path, options: ExecutionOptions, progress: Pro
     if workers is None:
         few = core_s is not None and core_s * len(shards) / len(store.grid) < WORTH_S
         workers = 0 if few or len(shards) == 1 else threads()
-    if options.timeout is not None and not _alarms_ring():
+    if options.timeout is not None and not alarms_ring():
         workers = max(workers, 1)
     try:
         if options.cluster is not None:
@@ -123,11 +123,6 @@ def run_pending(plan: Plan, path: Path, options: ExecutionOptions, progress: Pro
     finally:
         shown.end()
     return store
-
-
-def _alarms_ring() -> bool:
-    """Only the main thread of a process can be woken from a run that takes too long."""
-    return threading.current_thread() is threading.main_thread()
 
 
 def _shards_to_compute(store: SweepStore, options: ExecutionOptions) -> list[int]:
@@ -151,6 +146,6 @@ def _open_or_create(plan: Plan, path: Path, options: ExecutionOptions) -> tuple[
     sweep_store.check_place(path)
     if options.runs_a_shard is not None:
         return sweep_store.create(path, plan, cut(plan.shape, options.runs_a_shard)), None
-    in_worker = bool(options.workers) or options.cluster is not None or not _alarms_ring()
+    in_worker = bool(options.workers) or options.cluster is not None or not alarms_ring()
     cost = estimate_cost(plan, in_worker=in_worker, timeout=options.timeout)
     return sweep_store.create(path, plan, cut(plan.shape, cost.runs_a_shard)), cost.core_s

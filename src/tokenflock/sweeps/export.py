@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock.errors import FileError, bad, missing
+from tokenflock.store import write_netcdf
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,7 +64,7 @@ def export(data: xr.Dataset, path: str | Path, overwrite: bool = False) -> Path:
         part = Path(scratch, path.name)
         if path.suffix == ".nc":
             plain = data.assign(reason=data["reason"].astype(object))
-            plain.to_netcdf(part, engine="h5netcdf")
+            write_netcdf(plain, part)
         elif path.suffix == ".csv":
             frame(data).to_csv(part, index=False)
         else:

@@ -7,10 +7,12 @@ takes the time of the workers; the heartbeat is read only when a worker dies or 
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 import tempfile
 import time
-from typing import IO
+from contextlib import suppress
+from pathlib import Path
 
 BEGAN, RUN = slice(0, 8), slice(8, 16)
 TIME, NUMBER = struct.Struct("<d"), struct.Struct("<q")
@@ -20,9 +22,16 @@ NO_RUN = -1
 class Heartbeat:
     """The worker writes, its parent reads. Times are of the monotonic clock, the same in all processes of a machine."""
 
-    def __init__(self, handle: int) -> None:
-        """Map the bytes of an open file, which `empty_file` made."""
-        self._memory = mmap.mmap(handle, RUN.stop)
+    def __init__(self, path: Path) -> None:
+        """Map the bytes of a file that `empty_file` made."""
+        self._path = path
+        with path.open("r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), RUN.stop)
+
+    def take_name(self) -> None:
+        """Remove the file, whose bytes stay until both have closed them. Windows lets none but the last one do it."""
+        with suppress(OSError):
+            self._path.unlink()
 
     def begin(self, run: int) -> None:
         """A run begins. The time is written first: a reader in between sees an old run that is young, and waits."""
@@ -46,11 +55,12 @@ class Heartbeat:
     def close(self) -> None:
         """Release the memory."""
         self._memory.close()
+        self.take_name()
 
 
-def empty_file() -> IO[bytes]:
-    """A file without a name that holds a heartbeat with no run under way."""
-    file = tempfile.TemporaryFile()
-    file.write(TIME.pack(0.0) + NUMBER.pack(NO_RUN))
-    file.flush()
-    return file
+def empty_file() -> Path:
+    """A file that holds a heartbeat with no run under way."""
+    handle, name = tempfile.mkstemp(prefix="tokenflock-heartbeat-")
+    with os.fdopen(handle, "wb") as file:
+        file.write(TIME.pack(0.0) + NUMBER.pack(NO_RUN))
+    return Path(name)

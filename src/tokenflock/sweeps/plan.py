@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import inspect
+import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -171,7 +172,8 @@ class Plan:
                 self.record[name] = _seen(reducer, *seen[0])
             else:
                 for setting, x in seen:  # options are checked where they are used
-                    reducer.function(_still(setting, x[:FEW], setting.request.kept[-1:]), **reducer.options)
+                    some = x[:FEW] if setting.model.masses is None else x  # every token has its mass
+                    reducer.function(_still(setting, some, setting.request.kept[-1:]), **reducer.options)
         return sizes | ({} if times is None else {"time": len(times)}), times
 
     def shape_of(self, reducer: Reducer) -> tuple[int, ...]:
@@ -305,3 +307,25 @@ def _function(function: Callable[..., Any]) -> dict[str, str]:
     except (OSError, TypeError):
         source = ""
     return {"function": name, "sha256": hashlib.sha256(source.encode()).hexdigest()}
+
+
+def differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
+    """Where two descriptions of plans differ, in words."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            inner = f"{name}.{key}" if name else str(key)
+            if key not in new:
+                yield f"{inner} is in the store only"
+            elif key not in old:
+                yield f"{inner} is new"
+            else:
+                yield from differences(old[key], new[key], inner)
+    elif old != new and name.endswith(".sha256"):
+        yield f"{name.removesuffix('.sha256')} has another content now"
+    elif old != new:
+        yield f"{name} is {_brief(old)} in the store and {_brief(new)} now"
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -133,12 +133,12 @@ def consumed(run: Run, delta: float | None = None, radius: float | None = None) 
 
 def scaled_energy(run: Run) -> float:
     """The energy of paper D at the end, from 1/n to 1."""
-    return float(energy.scaled_energy(run.final, run.model.beta))
+    return float(energy.scaled_energy(run.final, run.model.beta, run.model.masses))
 
 
 def energies(run: Run) -> Any:
     """The energy of paper D at every kept time."""
-    return energy.scaled_energy(run.x, run.model.beta)
+    return energy.scaled_energy(run.x, run.model.beta, run.model.masses)
 
 
 def overlap(run: Run) -> float:

@@ -18,6 +18,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,10 +26,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.errors import FileError, SpecError, bad
+from tokenflock.arguments import digits
+from tokenflock.errors import FileError, SpecError, TokenflockError, bad
 from tokenflock.simulation import versions
+from tokenflock.store import is_sealed, seal
 from tokenflock.sweeps.durable import fsync_files
-from tokenflock.sweeps.plan import Plan
+from tokenflock.sweeps.plan import Plan, differences
 from tokenflock.sweeps.shards import FAILED, NOT_YET, OUTCOMES, Arrays, Grid, variables
 
 if TYPE_CHECKING:
@@ -36,8 +39,18 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 KIND = "tokenflock sweep"
-OLD_S = 60.0  # a partial file that nobody wrote to for so long is left over from a process that died
+OLD_S = 60.0  # a partial file or a job that nobody wrote to for so long is left over from a process that died
 ADVICE = "Use a new --store DIR, or the specification that this one was made with."
+UNREADABLE = 1  # what a checksum of a wrong length is taken to be: the shard is damaged
+WRONG = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)  # what damage raises
 
 
 class UnwritableStore(FileError):
@@ -51,9 +64,7 @@ class SweepStore:
         """Open a store; a foreign, damaged or newer one is refused."""
         self.path = Path(path)
         self.attrs = _attributes(self.path)
-        if self.attrs["layout"] != _layout(self.path, self.attrs["files"]):
-            raise FileError(f"{str(path)!r} is damaged: its metadata or coordinates changed. Copy it again.")
-        self.grid = Grid(tuple(self.attrs["shape"]), tuple(self.attrs["box"]))
+        self.grid = _grid(self.path)
         self.durable = True  # False: for a store that is thrown away
 
     @cached_property
@@ -77,11 +88,13 @@ class SweepStore:
         folder = f"{self.path}/checksum/c"
         try:
             names = os.listdir(folder)  # noqa: PTH208 - thousands of Path objects take a second
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return found
         for name in names:
-            if name.isdigit() and int(name) < len(found):
-                found[int(name)] = int.from_bytes(_content(f"{folder}/{name}"), "little")
+            shard = digits(name)
+            if shard is not None and shard < len(found):
+                content = _content(f"{folder}/{name}")
+                found[shard] = int.from_bytes(content, "little") if len(content) in (0, 8) else UNREADABLE
         return found
 
     def is_done(self, shard: int) -> bool:
@@ -144,7 +157,7 @@ class SweepStore:
 
     def remove_partial_files(self) -> int:
         """Remove partial files that processes left behind when they were killed; how many."""
-        left = [path for path in self.path.rglob("*.partial") if _age(path) > OLD_S]
+        left = [path for path in self.path.rglob("*.partial") if age(path) > OLD_S]
         for path in left:
             path.unlink(missing_ok=True)
         return len(left)
@@ -152,7 +165,8 @@ class SweepStore:
     def failed(self) -> dict[int, list[int]]:
         """The finished shards in which runs failed: {shard: runs}."""
         found: dict[int, list[int]] = {}
-        outcome = np.isin(self._arrays["outcome"][...], FAILED)
+        with reading(self.path):
+            outcome = np.isin(self._arrays["outcome"][...], FAILED)
         for shard in range(len(self.grid)):
             if (bad_ones := outcome[self.grid.slices(shard)]).any():
                 runs = self.grid.runs(shard)
@@ -184,6 +198,18 @@ def unwritable(path: Path, error: OSError) -> UnwritableStore:
     )
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What a damaged chunk raises, deep inside of zarr, as a sentence."""
+    try:
+        yield
+    except TokenflockError:
+        raise
+    except WRONG as error:
+        advice = "`tokenflock sweep --verify` says which shards; the command that made the store computes them again."
+        raise FileError(f"{str(path)!r} is damaged: {error}. {advice}") from error
+
+
 def _layout(path: Path, files: list[str]) -> str:
     """A checksum of what is written once, when a store is made: the metadata of its arrays and its coordinates."""
     hashed = hashlib.blake2b(digest_size=8)
@@ -204,7 +230,8 @@ def _content(path: str) -> bytes:
         return b""
 
 
-def _age(path: Path) -> float:
+def age(path: Path) -> float:
+    """Seconds since a file was written; none if it is gone."""
     try:
         return time.time() - path.stat().st_mtime
     except FileNotFoundError:
@@ -212,18 +239,44 @@ def _age(path: Path) -> float:
 
 
 def _attributes(path: Path) -> dict[str, Any]:
+    """What a store says of itself, if nothing of it has changed since it was made."""
     try:
-        attrs = json.loads((path / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+        root = json.loads((path / "zarr.json").read_text(encoding="utf-8"))
+        attrs = dict(root["attributes"])
+        ours, schema = attrs.get("kind") == KIND, int(attrs.get("schema", 0))
+        told = {name: dict(json.loads(attrs[name])) for name in ("plan", "versions")} if ours else {}
     except FileNotFoundError as error:
         raise FileError(f"{str(path)!r} is not the store of a sweep: it has no zarr.json. Check the name.") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except WRONG as error:
         raise FileError(f"{str(path / 'zarr.json')!r} is damaged or foreign: {error}. {ADVICE}") from error
-    if attrs.get("kind") != KIND:
+    if not ours:
         raise FileError(f"{str(path)!r} is a Zarr group, but not the store of a sweep. {ADVICE}")
-    if int(attrs["schema"]) > SCHEMA:
-        made = json.loads(attrs["versions"]).get("tokenflock", "?")
-        raise bad("schema", attrs["schema"], f"<= {SCHEMA}", f"The store is from a newer tokenflock ({made}): upgrade.")
-    return {**attrs, "plan": json.loads(attrs["plan"])}
+    if schema > SCHEMA:
+        made = told["versions"].get("tokenflock", "?")
+        raise bad("schema", schema, f"<= {SCHEMA}", f"The store is from a newer tokenflock ({made}): upgrade.")
+    try:
+        metadata = [f"{name}/zarr.json" for name in (*dict(attrs["variables"]), "checksum")]
+        same = (
+            is_sealed(root)
+            and set(metadata) <= set(attrs["files"])
+            and attrs["layout"] == _layout(path, attrs["files"])
+        )
+    except WRONG:
+        same = False
+    if not same:
+        raise damaged(path)
+    return attrs | {"plan": told["plan"]}
+
+
+def damaged(path: Path) -> FileError:
+    """What was written once, when the store was made, is not what it was."""
+    return FileError(f"{str(path)!r} is damaged: its metadata or coordinates changed. Copy it again.")
+
+
+def _grid(path: Path) -> Grid:
+    """The grid as the array of outcomes has it, whose metadata the checksum of the layout covers."""
+    outcome = json.loads((path / "outcome" / "zarr.json").read_text(encoding="utf-8"))
+    return Grid(tuple(outcome["shape"]), tuple(outcome["chunk_grid"]["configuration"]["chunk_shape"]))
 
 
 def open_for(path: Path, plan: Plan) -> SweepStore | None:
@@ -234,32 +287,12 @@ def open_for(path: Path, plan: Plan) -> SweepStore | None:
     if different := list(differences(store.attrs["plan"], plan.describe())):
         told = "; ".join(different[:5]) + (f"; and {len(different) - 5} more" if len(different) > 5 else "")
         raise SpecError(f"{str(path)!r} holds another sweep: {told}. {ADVICE}")
+    if (store.grid.shape, store.names) != (plan.shape, list(variables(plan))):
+        raise damaged(path)
     then, now = json.loads(store.attrs["versions"]), versions()
     if other := [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]:
         warnings.warn(f"{path} was begun with {', '.join(other)}: the last bits may differ.", stacklevel=4)
     return store
-
-
-def differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
-    """Where two descriptions differ, in words."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            inner = f"{name}.{key}" if name else str(key)
-            if key not in new:
-                yield f"{inner} is in the store only"
-            elif key not in old:
-                yield f"{inner} is new"
-            else:
-                yield from differences(old[key], new[key], inner)
-    elif old != new and name.endswith(".sha256"):
-        yield f"{name.removesuffix('.sha256')} has another content now"
-    elif old != new:
-        yield f"{name} is {_brief(old)} in the store and {_brief(new)} now"
-
-
-def _brief(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def create(path: Path, plan: Plan, grid: Grid) -> SweepStore:
@@ -342,13 +375,12 @@ def _lay_out(path: Path, plan: Plan, grid: Grid) -> None:
             "schema": SCHEMA,
             "plan": json.dumps(plan.describe()),
             "versions": json.dumps(versions()),
-            "shape": list(plan.shape),
-            "box": list(grid.box),
             "variables": {name: list(v.dims) for name, v in made.items()},
             "files": files,
             "layout": _layout(path, files),
         }
     )
+    seal(path)
 
 
 def _words(name: str) -> dict[str, Any]:

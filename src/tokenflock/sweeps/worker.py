@@ -4,7 +4,7 @@
 
 The parent writes into a pipe: first the pickled job, then a line of JSON for every shard. The worker answers in lines:
 `ready`, `took` with seconds, `done`, `unwritable` or `error` with the words. Before a run begins its number is written
-to the heartbeat, the number of an open file. When the pipe ends, because the parent is gone, the worker ends at once.
+to the heartbeat, a file. When the pipe ends, because the parent is gone, the worker ends at once.
 """
 
 from __future__ import annotations
@@ -62,6 +62,14 @@ def pack(job: WorkerJob) -> bytes:
     return HEADER.pack(len(path), len(body)) + path + bytes(body)
 
 
+def alarms_ring() -> bool:
+    """Whether a run that takes too long can be woken: in the main thread, and not on Windows, which has no alarms.
+
+    Where none rings, the parent process kills the worker.
+    """
+    return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+
+
 @contextmanager
 def alarm(seconds: float | None, put_off: Callable[[], None] | None = None) -> Iterator[None]:
     """Raise Overtime in the main thread after so many seconds.
@@ -71,7 +79,7 @@ def alarm(seconds: float | None, put_off: Callable[[], None] | None = None) -> I
     """
     from tokenflock.sweeps.shards import Overtime
 
-    if seconds is None or threading.current_thread() is not threading.main_thread():
+    if seconds is None or not alarms_ring():
         yield
         return
 
@@ -128,7 +136,8 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
-    heartbeat = Heartbeat(int(sys.argv[1]))
+    heartbeat = Heartbeat(Path(sys.argv[1]))
+    heartbeat.take_name()  # whoever is killed from here on leaves nothing
     path_size, body_size = HEADER.unpack(_read(source, HEADER.size))
     sys.path[:] = json.loads(_read(source, path_size))
     body = _read(source, body_size)

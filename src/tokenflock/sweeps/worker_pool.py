@@ -6,7 +6,6 @@ A run in which processes keep dying, or that hangs where no alarm is heard, is r
 
 from __future__ import annotations
 
-import selectors
 import threading
 from collections.abc import Callable
 
@@ -69,18 +68,15 @@ class WorkerPool:
 
 def _finished(process: WorkerProcess, deaths: WorkerDeaths) -> bool:
     """Wait for the end of a shard, or of the process that computes it; whether the shard is done."""
-    with selectors.DefaultSelector() as select:
-        select.register(process, selectors.EVENT_READ)
-        while True:
-            select.select(TICK_S)
-            report = process.poll()
-            if report.error:
-                raise report.error
-            if report.done:
-                return True
-            if report.dead:
-                deaths.died(process, report)
-                return False
-            if (run := process.overdue()) is not None:
-                deaths.hung(run)
-                return False
+    while True:
+        report = process.poll(TICK_S)
+        if report.error:
+            raise report.error
+        if report.done:
+            return True
+        if report.dead:
+            deaths.died(process, report)
+            return False
+        if (run := process.overdue()) is not None:
+            deaths.hung(run)
+            return False

@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import IO, Any
 
 from tokenflock.errors import EngineError, TokenflockError
 from tokenflock.sweeps.heartbeat import Heartbeat, empty_file
@@ -53,22 +55,22 @@ class WorkerProcess:
 
     def __init__(self, job: bytes, timeout: float | None) -> None:
         """Start it. job: what worker.pack made. It has a session of its own: Ctrl-C on a terminal does not reach it."""
-        with empty_file() as file:
-            self._heartbeat, handle = Heartbeat(file.fileno()), file.fileno()
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tokenflock.sweeps.worker", str(handle)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=os.environ | dict.fromkeys(ONE_THREAD, "1"),
-                bufsize=0,
-                start_new_session=True,
-                pass_fds=(handle,),
-            )
+        beats = empty_file()
+        self._heartbeat = Heartbeat(beats)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tokenflock.sweeps.worker", str(beats)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | dict.fromkeys(ONE_THREAD, "1"),
+            bufsize=0,
+            start_new_session=True,
+        )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._in, self._out = self._process.stdin, self._process.stdout
-        os.set_blocking(self._out.fileno(), False)
-        self._timeout, self._buffer = timeout, b""
+        self._in = self._process.stdin
+        self._said: SimpleQueue[bytes] = SimpleQueue()  # lines, and b"" when it has ended
+        threading.Thread(target=_listen, args=(self._process.stdout, self._said), daemon=True).start()
+        self._timeout = timeout
         self.ready = False
         self._send(job)
 
@@ -81,10 +83,6 @@ class WorkerProcess:
     def run(self) -> int | None:
         """The run under way, or in which it died."""
         return self._heartbeat.read()[0]
-
-    def fileno(self) -> int:
-        """The file of its answers, for select."""
-        return self._out.fileno()
 
     def _send(self, message: bytes) -> None:
         with suppress(OSError):  # the process died: `poll` tells it
@@ -103,32 +101,28 @@ class WorkerProcess:
         """Have it say how long these runs take, and keep nothing."""
         self._order({"time": runs})
 
-    def poll(self) -> WorkerReport:
-        """Everything it said by now, without waiting."""
-        report, ended = WorkerReport(), False
-        while True:
-            try:
-                part = os.read(self._out.fileno(), 1 << 16)
-            except BlockingIOError:
-                break
-            if not part:
-                ended = True
-                break
-            self._buffer += part
-        *lines, self._buffer = self._buffer.split(b"\n")
-        for line in lines:
-            word, _, rest = line.decode(errors="replace").partition(" ")
-            if word == "ready":
-                report.ready = self.ready = True
-            elif word == "done":
-                report.done = True
-            elif word == "took":
-                report.seconds.append(float(rest))
-            else:
-                report.error = UnwritableStore(rest) if word == "unwritable" else EngineError(rest)
-        if ended:
-            report.exit_code = self._process.wait()
+    def poll(self, seconds: float = 0.0) -> WorkerReport:
+        """Everything it said by now; if that is nothing, wait for so many seconds at most."""
+        report = WorkerReport()
+        with suppress(Empty):
+            self._hear(report, self._said.get(block=seconds > 0, timeout=seconds or None))
+            while not report.dead:
+                self._hear(report, self._said.get(block=False))
         return report
+
+    def _hear(self, report: WorkerReport, line: bytes) -> None:
+        word, _, rest = line.decode(errors="replace").partition(" ")
+        if not line:
+            report.exit_code = self._process.wait()
+            self._said.put(line)  # who asks again is told again
+        elif word == "ready":
+            report.ready = self.ready = True
+        elif word == "done":
+            report.done = True
+        elif word == "took":
+            report.seconds.append(float(rest))
+        else:
+            report.error = UnwritableStore(rest) if word == "unwritable" else EngineError(rest)
 
     def overdue(self) -> int | None:
         """The run under way, if it is so long over its time that it must be hanging where no alarm is heard."""
@@ -141,10 +135,20 @@ class WorkerProcess:
         self._process.kill()
 
     def close(self) -> None:
-        """Kill it and release its pipes and its memory."""
+        """Kill it and release its pipe and its memory."""
         self.kill()
         self._process.wait()
-        for pipe in (self._in, self._out):
-            with suppress(OSError):
-                pipe.close()
+        with suppress(OSError):
+            self._in.close()
         self._heartbeat.close()
+
+
+def _listen(pipe: IO[bytes], said: SimpleQueue[bytes]) -> None:
+    """What a worker says, line by line, until it has ended. A thread waits for it: Windows cannot wait for pipes."""
+    buffer = b""
+    with pipe, suppress(OSError):
+        while part := os.read(pipe.fileno(), 1 << 16):
+            *lines, buffer = (buffer + part).split(b"\n")
+            for line in lines:
+                said.put(line)
+    said.put(b"")

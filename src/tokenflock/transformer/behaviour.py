@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock.analysis import attention, tokens
-from tokenflock.arguments import scalar, whole
+from tokenflock.analysis import attention, axes_kept, tokens
+from tokenflock.analysis.spectrum import one_thread
+from tokenflock.arguments import scalar, some, whole
 from tokenflock.errors import bad
-from tokenflock.geometry import Array
-from tokenflock.networks.spectra import one_thread
+from tokenflock.geometry import LARGEST, Array
 from tokenflock.trajectory import TIME, validate
 
 if TYPE_CHECKING:
@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 #: Tokens with an overlap above this are together; paper C counts them by 0.999 in its phase diagrams.
 TOGETHER = 0.99
 BINS = 80
+MOST_BINS = 10**6  # an interval of [-1, 1] finer than any picture
 #: Singular values of attention below this times the largest do not count for its rank.
 SMALL = 1e-2
+MOST_DIM = 2**50  # whole numbers that a float64 tells apart, with room for their sums
 
 
+@axes_kept("pair")
 def overlaps(x: Any) -> Array:
     """<x_i, x_j> of all pairs i < j, (..., n, d) -> (..., n (n - 1) / 2)."""
     y = tokens(x)
@@ -48,9 +51,12 @@ def histogram(x: Any, bins: int = BINS) -> tuple[Array, Array]:
     Paper C counts the pairs i = j too, which puts a share 1/n of all into the last bin at any time; here they are
     left out.
     """
-    number = whole("bins", bins, 1)
-    edges = np.linspace(-1.0, 1.0, number + 1)
-    return _histogram(overlaps(x), edges), edges
+    edges = _edges(bins)
+    return _histogram(overlaps(tokens(x)), edges), edges
+
+
+def _edges(bins: int) -> Array:
+    return np.linspace(-1.0, 1.0, whole("bins", bins, 1, most=MOST_BINS) + 1)
 
 
 def _histogram(found: Array, edges: Array) -> Array:
@@ -59,18 +65,25 @@ def _histogram(found: Array, edges: Array) -> Array:
     return density.reshape(*found.shape[:-1], len(edges) - 1)
 
 
+@axes_kept()
 def effective_rank(x: Any) -> Array:
     """exp of the entropy of the shares s_k^2 / sum s^2 of the singular values: 1 to min(n, d), (..., n, d) -> (...)."""
     y = tokens(x, sphere=False)
+    largest = np.abs(y).max(axis=(-2, -1), keepdims=True)
+    if not largest.all():
+        raise bad("x", "tokens that are all 0", "at least one token other than 0", "They lie in no direction.")
+    tiny = largest < 1.0 / LARGEST  # their squares underflow
+    y = np.where(tiny, y / largest, y) if tiny.any() else y
     small = y @ np.swapaxes(y, -1, -2) if y.shape[-2] <= y.shape[-1] else np.swapaxes(y, -1, -2) @ y
     s = np.maximum(np.linalg.eigvalsh(small), 0.0)
     share = s / s.sum(axis=-1, keepdims=True)
     return np.asarray(np.exp(-np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=-1)))
 
 
+@axes_kept("token")
 def inside(x: Any, basis: Any) -> Array:
     """|P_L x_i| of every token, (..., n, d) -> (..., n), L spanned by the orthonormal columns of basis (d, m)."""
-    y, L = tokens(x), np.asarray(basis, dtype=np.float64)
+    y, L = tokens(x), some("basis", basis, "orthonormal columns (d, m)", lambda v: np.abs(v) < 2)
     if L.ndim != 2 or len(L) != y.shape[-1] or not L.size:
         raise bad("basis.shape", L.shape, f"({y.shape[-1]}, m)", "The columns span the subspace.")
     if np.abs(L.T @ L - np.eye(L.shape[1])).max() > 1e-8:
@@ -80,11 +93,13 @@ def inside(x: Any, basis: Any) -> Array:
 
 def inside_by_chance(dim: int, dimension: int) -> float:
     """The mean of |P_L x| for a uniform x of the sphere in R^dim and an L of this dimension."""
+    dim, dimension = whole("dim", dim, 1, most=MOST_DIM), whole("dimension", dimension, 1, most=MOST_DIM)
     # |P_L x|^2 is Beta(m/2, (d - m)/2): its half moment.
     lg, m, d = math.lgamma, dimension / 2, dim / 2
     return 1.0 if dimension >= dim else math.exp(lg(m + 0.5) - lg(m) + lg(d) - lg(d + 0.5))
 
 
+@axes_kept()
 def together(x: Any, least: float) -> Any:
     """The number of clusters of tokens linked by overlaps >= least, (..., n, d) -> (...): `clusters.count` by pairs.
 
@@ -92,7 +107,7 @@ def together(x: Any, least: float) -> Any:
     """
     from scipy.sparse.csgraph import connected_components
 
-    y = tokens(x)
+    y, least = tokens(x), scalar("least", least, "a finite number")
     linked = y @ np.swapaxes(y, -1, -2) >= least
     found = np.empty(y.shape[:-2], dtype=np.intp)
     for place in np.ndindex(found.shape):
@@ -103,32 +118,36 @@ def together(x: Any, least: float) -> Any:
 def measure(run: xr.Dataset, overlap: float = TOGETHER, subspace: Any = None, bins: int = BINS) -> xr.Dataset:
     """How the tokens of a run behave, over its times; of its attention, where it holds one, over layers and heads.
 
-    overlap: that from which two tokens count as one cluster; subspace: orthonormal columns (d, m), or one such
-    array for every time.
+    Of an ensemble: for every run of it. overlap: that from which two tokens count as one cluster; subspace:
+    orthonormal columns (d, m), or one such array for every time.
     """
     import xarray as xr
 
     with one_thread():
         least = scalar("overlap", overlap, "between -1 and 1", lambda v: (v > -1) & (v <= 1))
         x = tokens(validate(run))
+        if x.ndim < 3:
+            raise bad("x.shape", x.shape, "(..., time, n, d)", "Give a run with its times.")
         pairs = overlaps(x)
-        edges = np.linspace(-1.0, 1.0, whole("bins", bins, 1) + 1)
+        edges = _edges(bins)
+        lead = run["x"].dims[:-2]
         data: dict[str, Any] = {
-            "overlap": (TIME, pairs.mean(axis=-1), {"long_name": "mean overlap of pairs"}),
-            "overlap_low": (TIME, np.quantile(pairs, 0.05, axis=-1)),
-            "overlap_high": (TIME, np.quantile(pairs, 0.95, axis=-1)),
-            "histogram": ((TIME, "bin"), _histogram(pairs, edges)),
-            "clusters": (TIME, together(x, least), {"long_name": f"clusters at overlap {least:g}"}),
-            "effective_rank": (TIME, effective_rank(x)),
+            "overlap": (lead, pairs.mean(axis=-1), {"long_name": "mean overlap of pairs"}),
+            "overlap_low": (lead, np.quantile(pairs, 0.05, axis=-1)),
+            "overlap_high": (lead, np.quantile(pairs, 0.95, axis=-1)),
+            "histogram": ((*lead, "bin"), _histogram(pairs, edges)),
+            "clusters": (lead, together(x, least), {"long_name": f"clusters at overlap {least:g}"}),
+            "effective_rank": (lead, effective_rank(x)),
         }
         if "radius" in run:
-            data["length"] = (TIME, run["radius"].values.mean(axis=-1), {"long_name": "mean |h|"})
+            data["length"] = (lead, run["radius"].values.mean(axis=-1), {"long_name": "mean |h|"})
         if subspace is not None:
-            several = isinstance(subspace, list | tuple)
-            bases = list(subspace) if several else [subspace] * len(x)
-            if len(bases) != len(x):
-                raise bad("subspace", f"{len(bases)} subspaces", f"one, or {len(x)}: one for each time")
-            data["inside"] = (TIME, np.array([inside(frame, L).mean() for frame, L in zip(x, bases, strict=True)]))
+            several, times = isinstance(subspace, list | tuple), np.moveaxis(x, -3, 0)
+            bases = list(subspace) if several else [subspace] * len(times)
+            if len(bases) != len(times):
+                raise bad("subspace", f"{len(bases)} subspaces", f"one, or {len(times)}: one for each time")
+            found = [inside(frame, L).mean(axis=-1) for frame, L in zip(times, bases, strict=True)]
+            data["inside"] = (lead, np.stack(found, axis=-1))
         if "attention" in run:
             data |= _attention(run["attention"].values)
     middles = (edges[1:] + edges[:-1]) / 2

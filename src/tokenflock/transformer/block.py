@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from tokenflock import model
-from tokenflock.errors import bad, unknown
-from tokenflock.geometry import Array, retract
+from tokenflock.arguments import flag, instance, is_whole, named, room, whole
+from tokenflock.errors import EngineError, bad
+from tokenflock.geometry import Array
 from tokenflock.networks.layer import Feedforward, Layer, Norm
-from tokenflock.options import Window
+from tokenflock.options import Window, matrix
+from tokenflock.sphere import retract
 
 NORMS = ("model", "sphere", "none")
 
@@ -39,8 +41,15 @@ class Parts:
     heads: tuple[int, ...] | None = None  #: None: all
 
     def __post_init__(self) -> None:
-        if self.norm not in NORMS:
-            raise unknown("norm", self.norm, NORMS)
+        named("norm", self.norm, NORMS)
+        for name in ("attention", "feedforward", "bias", "rotary"):
+            flag(name, getattr(self, name))
+        if self.heads is not None:
+            given: Any = self.heads
+            heads = given if isinstance(given, tuple | list | np.ndarray) and np.ndim(given) == 1 else ()
+            if not len(heads) or not all(is_whole(h) and h >= 0 for h in heads):
+                raise bad("heads", self.heads, "some numbers of heads, from 0")
+            object.__setattr__(self, "heads", tuple(int(h) for h in heads))
         if not self.attention and not self.feedforward:
             raise bad("Parts", "no attention and no feed-forward", "at least one of them", "Nothing would move.")
 
@@ -50,33 +59,44 @@ ALL = Parts()
 
 def block(layer: Layer, h: Array, parts: Parts = ALL) -> tuple[Array, Array | None]:
     """Hidden states (n, d) after one block, and the weights of its attention (H, n, n); None without attention."""
-    if h.ndim != 2 or h.shape[1] != layer.dim:
-        raise bad("h.shape", h.shape, f"(n, {layer.dim}), as the layer has it")
+    h = _given(layer, h, parts, "h")
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        moved, weights = _blocked(layer, h, parts)
+    return _finite(moved, "h"), weights
+
+
+def _blocked(layer: Layer, h: Array, parts: Parts) -> tuple[Array, Array | None]:
     weights = None
     if layer.order == "pre" and layer.parallel:
         update = np.zeros_like(h)
         if parts.attention:
-            update, weights = attention(layer, _before(layer.attention_norm, h, parts), parts)
+            update, weights = _attended(layer, _before(layer.attention_norm, h, parts), parts)
         if parts.feedforward:
-            update = update + feedforward(_forward(layer), _before(_second(layer), h, parts), parts)
+            update = update + _forwarded(_forward(layer), _before(_second(layer), h, parts), parts)
         return h + update, weights
     if layer.order == "pre":
         if parts.attention:
-            update, weights = attention(layer, _before(layer.attention_norm, h, parts), parts)
+            update, weights = _attended(layer, _before(layer.attention_norm, h, parts), parts)
             h = h + update
         if parts.feedforward:
-            h = h + feedforward(_forward(layer), _before(_second(layer), h, parts), parts)
+            h = h + _forwarded(_forward(layer), _before(_second(layer), h, parts), parts)
         return h, weights
     if parts.attention:
-        update, weights = attention(layer, h, parts)
+        update, weights = _attended(layer, h, parts)
         h = _after(layer.attention_norm, h + update, parts)
     if parts.feedforward:
-        h = _after(_second(layer), h + feedforward(_forward(layer), h, parts), parts)
+        h = _after(_second(layer), h + _forwarded(_forward(layer), h, parts), parts)
     return h, weights
 
 
 def attention(layer: Layer, y: Array, parts: Parts = ALL) -> tuple[Array, Array]:
     """What attention writes to tokens y (n, d), already normed if the order is pre, and its weights (H, n, n)."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        written, weights = _attended(layer, _given(layer, y, parts, "y"), parts)
+    return _finite(written, "y"), weights
+
+
+def _attended(layer: Layer, y: Array, parts: Parts) -> tuple[Array, Array]:
     heads = _chosen(layer, parts)
     q = _project(y, layer.query[heads], layer.query_bias, heads, parts)
     k = _project(y, layer.key[heads], layer.key_bias, heads, parts)
@@ -98,11 +118,21 @@ def attention(layer: Layer, y: Array, parts: Parts = ALL) -> tuple[Array, Array]
 
 def sees(n: int, causal: bool, window: int | None) -> np.ndarray:
     """Whether token i sees token j, (n, n)."""
+    n = whole("n", n, 1)
+    room("n", n, 8 * n)
+    flag("causal", causal)
     return model.sees("full" if not causal else "causal" if window is None else Window(window), n)
 
 
 def feedforward(part: Feedforward, y: Array, parts: Parts = ALL) -> Array:
     """What the feed-forward adds to tokens y (n, d)."""
+    instance("part", part, Feedforward, "a networks.Feedforward", "network.layer(0).feedforward is one.")
+    instance("parts", parts, Parts, "block.Parts(...)")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(_forwarded(part, matrix("y", y, (None, part.up.shape[-1])), parts), "y")
+
+
+def _forwarded(part: Feedforward, y: Array, parts: Parts) -> Array:
 
     def linear(weight: Array, bias: Array | None, x: Array) -> Array:
         found = x @ weight.T
@@ -119,6 +149,7 @@ def feedforward(part: Feedforward, y: Array, parts: Parts = ALL) -> Array:
 
 def length(norm: Norm) -> float:
     """The length of a token after a norm: sqrt(|gain|^2 + |bias|^2) if its coordinates are uncorrelated."""
+    instance("norm", norm, Norm, "a networks.Norm", "network.layer(0).attention_norm is one.")
     bias = 0.0 if norm.bias is None else float(norm.bias @ norm.bias)
     return math.sqrt(float(norm.weight @ norm.weight) + bias)
 
@@ -165,9 +196,24 @@ def _project(y: Array, weight: Array, bias: Array | None, heads: Any, parts: Par
 
 def activation(name: str) -> Callable[[Array], Array]:
     """sigma by the name that Hugging Face gives it."""
-    if name not in ACTIVATIONS:
-        raise unknown("activation", name, ACTIVATIONS)
-    return ACTIVATIONS[name]
+    return ACTIVATIONS[named("activation", name, ACTIVATIONS)]
+
+
+def _given(layer: Layer, y: Array, parts: Parts, name: str) -> Array:
+    """Tokens of a layer, (n, d)."""
+    instance("layer", layer, Layer, "a networks.Layer", "network.layer(0) gives one.")
+    instance("parts", parts, Parts, "block.Parts(...)")
+    return matrix(name, y, (None, layer.dim))
+
+
+def _finite(found: Array, name: str) -> Array:
+    """What a block gives, if its tokens are within the range of float64."""
+    if not np.isfinite(found).all():
+        raise EngineError(
+            f"from these tokens {name} comes out as nan or inf. Give tokens of usual size: "
+            "one of length 0 has no norm, and one beyond 1e150 no square."
+        )
+    return found
 
 
 def _gelu(u: Array) -> Array:

@@ -15,13 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.arguments import whole
-from tokenflock.errors import EngineError
+from tokenflock.analysis.spectrum import one_thread
+from tokenflock.arguments import generator as a_generator
+from tokenflock.arguments import room, some, whole
+from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
-from tokenflock.networks.spectra import one_thread
 
 CONFIDENCE = 0.95
 BATCH = 256
+MOST = 1e150  # of an entry
+MOST_DIM, MOST_SAMPLES = 10**4, 10**9  # beyond these an answer takes years
 #: Subset simulation: the share that goes on at every level, and the most levels.
 SHARE, LEVELS = 0.25, 400
 
@@ -40,11 +43,16 @@ class Chance:
 
 def draw(generator: np.random.Generator, count: int, head_dim: int, dim: int) -> Array:
     """So many heads at the start of training: W_V and W_O' side by side, (count, 2, k, d)."""
-    return generator.standard_normal((count, 2, head_dim, dim))
+    n, k, d = whole("count", count, 1), whole("head_dim", head_dim, 1), whole("dim", dim, 1)
+    room("count * head_dim * dim", n * k * d, 16)
+    return a_generator(generator).standard_normal((n, 2, k, d))
 
 
 def largest(heads: Array) -> Array:
     """The largest real part of the eigenvalues of W_V W_O, for heads as `draw` gives them."""
+    heads = some("heads", heads, f"numbers up to {MOST:g}, (count, 2, k, d)", lambda v: np.abs(v) <= MOST)
+    if heads.ndim != 4 or heads.shape[1] != 2:
+        raise bad("heads.shape", heads.shape, "(count, 2, k, d)", "chance.draw gives them.")
     lam = np.linalg.eigvals(heads[:, 0] @ np.swapaxes(heads[:, 1], -1, -2))
     return np.asarray(lam.real.max(axis=-1))
 
@@ -53,7 +61,8 @@ def counted(head_dim: int, dim: int, samples: int = 2_000, seed: int = 0) -> Cha
     """Draw heads and count those with lambda_max < 0; the interval is Clopper and Pearson's."""
     from scipy.stats import beta
 
-    k, d, number = whole("head_dim", head_dim, 1), whole("dim", dim, 1), whole("samples", samples, 1)
+    k, d = whole("head_dim", head_dim, 1, most=MOST_DIM), whole("dim", dim, 1, most=MOST_DIM)
+    number, seed = whole("samples", samples, 1, most=MOST_SAMPLES), whole("seed", seed, 0)
     generator = np.random.default_rng([seed, k, d])
     seen = 0
     with one_thread():
@@ -75,8 +84,9 @@ def split(head_dim: int, dim: int, walkers: int = 60, repeats: int = 4, seed: in
     """
     from scipy.stats import t
 
-    k, d = whole("head_dim", head_dim, 1), whole("dim", dim, 1)
-    n, m = whole("walkers", walkers, 20), whole("repeats", repeats, 2)
+    k, d = whole("head_dim", head_dim, 1, most=MOST_DIM), whole("dim", dim, 1, most=MOST_DIM)
+    n, m = whole("walkers", walkers, 20, most=MOST_SAMPLES), whole("repeats", repeats, 2, most=MOST_SAMPLES)
+    seed = whole("seed", seed, 0)
     with one_thread():
         logs = np.array([_descend(np.random.default_rng([seed, r, k, d]), k, d, n) for r in range(m)])
     mean, half = float(logs.mean()), float(t.ppf(0.5 + CONFIDENCE / 2, m - 1) * logs.std(ddof=1) / math.sqrt(m))

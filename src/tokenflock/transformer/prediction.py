@@ -22,12 +22,15 @@ import numpy as np
 
 from tokenflock.analysis import clusters
 from tokenflock.analysis.spectrum import Regime, classify
-from tokenflock.errors import unknown
+from tokenflock.arguments import flag, instance, named, positive
+from tokenflock.errors import bad
 from tokenflock.geometry import Array, retract
 from tokenflock.model import Model, velocity
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.spectra import Head
+from tokenflock.options import matrix
 from tokenflock.simulation import simulate
+from tokenflock.trajectory import validate
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -93,7 +96,9 @@ class Observed:
 
 def leading(value: Array, regime: Regime, layers: bool = False) -> Leading:
     """What leads for V, given its row of the atlas: lambda_max in the flow, the largest |1 + lambda| in layers."""
-    if not layers:
+    instance("regime", regime, Regime, "a Regime", "analysis.spectrum.classify(value) gives one.")
+    value = matrix("value", value, regime.L.shape[:1] * 2)
+    if not flag("layers", layers):
         return Leading(regime.lambda_max.real, regime.gap, regime.L)
     lam, vectors = np.linalg.eig(value)
     with np.errstate(divide="ignore"):
@@ -110,10 +115,9 @@ def leading(value: Array, regime: Regime, layers: bool = False) -> Leading:
 
 def theory(layer: Layer, head: int, hidden: Any, place: str = "range") -> Theory:
     """A head of a layer, with hidden states (n, d) to begin with."""
-    if place not in PLACES:
-        raise unknown("place", place, PLACES)
+    named("place", place, PLACES)
     given = Head.of(layer, head)
-    h = np.asarray(hidden, dtype=np.float64)
+    h = matrix("hidden", hidden, (None, layer.dim))
     r = math.sqrt(layer.dim) if layer.order == "pre" else float(np.linalg.norm(h, axis=-1).mean())
     basis = np.linalg.qr(given.output)[0] if place == "range" else np.eye(layer.dim)
     V = basis.T @ given.output @ (given.value @ basis)
@@ -133,9 +137,9 @@ def observe(head: Theory, scheme: str = "flow", t_end: float | None = None) -> t
 
     Without a t_end the run is made longer, up to LONGEST, while it is not at its end.
     """
-    if scheme not in SCHEMES:
-        raise unknown("scheme", scheme, SCHEMES)
-    end = head.t_end(scheme == "layers") if t_end is None else float(t_end)
+    _check(head)
+    named("scheme", scheme, SCHEMES)
+    end = head.t_end(scheme == "layers") if t_end is None else positive("t_end", t_end)
     while True:
         run = _simulated(head, scheme == "layers", end)
         found = judge(head, run)
@@ -143,6 +147,10 @@ def observe(head: Theory, scheme: str = "flow", t_end: float | None = None) -> t
         if t_end is not None or end >= LONGEST or not unsettled:
             return found, run
         end = min(4 * end, LONGEST)
+
+
+def _check(head: Theory) -> None:
+    instance("head", head, Theory, "a Theory", "prediction.theory(layer, head, hidden) gives one.")
 
 
 def _simulated(head: Theory, layers: bool, end: float) -> xr.Dataset:
@@ -157,6 +165,9 @@ def _simulated(head: Theory, layers: bool, end: float) -> xr.Dataset:
 
 def judge(head: Theory, run: xr.Dataset) -> Observed:
     """What the last frame of a run of a head shows, beside what the atlas says."""
+    _check(head)
+    if "x" not in validate(run) or not run["time"].size or run["x"].shape[1:] != head.start.shape:
+        raise bad("run", "a run of other tokens, or without positions", "a run of this head")
     x, layers = run["x"].values[-1], run.attrs["scheme"] == "layers"
     growth, gap, L = head.leading(layers)
     end = float(run["time"].values[-1])

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock.errors import EngineError
+from tokenflock.arguments import instance, numbers, scalar, whole_numbers
+from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
+from tokenflock.networks.network import Network
 from tokenflock.request import ATOL, RTOL
 from tokenflock.simulation import versions
-from tokenflock.trajectory import AXIS, SCHEMA, TIME, TOKEN, describe
+from tokenflock.trajectory import AXIS, SCHEMA, TIME, TOKEN, describe, validate
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from tokenflock.networks.network import Network
 
 LAYER, HEAD, SEEN = "layer", "head", "seen"
 #: The name that stands for a scheme: no scheme of `simulate`, so that `again` refuses it.
@@ -50,6 +50,8 @@ class Origin:
     @classmethod
     def of(cls, net: Network, engine: str, dtype: str, used: Mapping[str, str], **more: Any) -> Origin:
         """The origin of hidden states of a network; more: what else is kept of it."""
+        instance("net", net, Network, "a networks.Network", "networks.read(path) gives one.")
+        instance("used", used, Mapping, "{library: version}")  # type: ignore[type-abstract]
         facts = {"name": net.name, "family": net.family, "digest": net.digest, **more}
         return cls(facts, net.causal, net.norm, engine, dtype, used)
 
@@ -60,8 +62,19 @@ def trajectory(
     """Hidden states (time, n, d) as a Dataset."""
     import xarray as xr
 
-    h = np.asarray(hidden, dtype=np.float64)
-    radius = np.linalg.norm(h, axis=-1)
+    instance("origin", origin, Origin, "a record.Origin")
+    h = numbers(hidden)
+    if h.ndim != 3 or not h.size:
+        raise bad("hidden.shape", h.shape, "(time, n, d), at least one of each")
+    with np.errstate(over="ignore"):
+        radius = np.linalg.norm(h, axis=-1)
+    given = {} if attention is None else {"attention": numbers(attention)}
+    if given and (given["attention"].ndim != 4 or given["attention"].shape[2:] != (h.shape[1],) * 2):
+        raise bad("attention.shape", given["attention"].shape, f"(layers, heads, {h.shape[1]}, {h.shape[1]})")
+    index = None if ids is None else whole_numbers("ids", ids, f"{h.shape[1]} token ids")
+    if index is not None and index.shape != h.shape[1:2]:
+        raise bad("ids.shape", index.shape, f"({h.shape[1]},), an id a token")
+    scalar("wall_s", wall_s, "seconds >= 0", lambda v: v >= 0)
     if not np.isfinite(radius).all() or (radius == 0).any():
         where = int(np.argmax(~(np.isfinite(radius) & (radius > 0)).all(axis=1)))
         what = "nan or inf" if not np.isfinite(radius[where]).all() else "0, which has no direction"
@@ -77,8 +90,8 @@ def trajectory(
     data["start"] = ((TOKEN, AXIS), x[0])
     if attention is not None:
         data["attention"] = ((LAYER, HEAD, TOKEN, SEEN), np.asarray(attention))
-    if ids is not None:
-        data["token_id"] = ((TOKEN,), np.asarray(ids, dtype=np.int64))
+    if index is not None:
+        data["token_id"] = ((TOKEN,), index)
     attrs: dict[str, Any] = {
         "schema": SCHEMA,
         "model": text,
@@ -106,4 +119,6 @@ def trajectory(
 
 def hidden(run: xr.Dataset) -> Array:
     """h = radius x, (time, n, d): the hidden states themselves."""
+    if not {"x", "radius"} <= set(validate(run)):
+        raise bad("run", "a run without positions and their lengths", "a trajectory of a network")
     return np.asarray(run["x"].values * run["radius"].values[..., None])

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tokenflock.arguments import real, whole
-from tokenflock.errors import bad
+from tokenflock.arguments import flag, function, instance, real, room, whole
+from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network
@@ -40,6 +41,7 @@ _KNOWN: WeakKeyDictionary[Network, tuple[int, int | None]] = WeakKeyDictionary()
 
 
 def _limits(network: Network) -> tuple[int, int | None]:
+    _check(network)
     if network not in _KNOWN:
         _KNOWN[network] = _limits_of(network, network.embeddings())
     return _KNOWN[network]
@@ -50,6 +52,18 @@ def _limits_of(network: Network, table: dict[str, Any]) -> tuple[int, int | None
     said = network.config.get("max_position_embeddings")
     most = said if isinstance(said, int) else None
     return (0 if words is None else len(words)), (most if place is None else len(place) - int(table.get("offset") or 0))
+
+
+def _check(network: Network) -> Network:
+    return instance("network", network, Network, "a networks.Network", "networks.read(path) gives one.")
+
+
+def _array(given: Any) -> NDArray[Any]:
+    """Ids, an image or hidden states, as an array."""
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError):  # ragged lists, Datasets
+        return np.empty(0, dtype=object)
 
 
 def vocabulary(network: Network) -> int:
@@ -64,7 +78,7 @@ def longest(network: Network) -> int | None:
 
 def embed(network: Network, ids: Any) -> Array:
     """What the first layer reads, (n, d), from token ids (n,) or from an image (channels, height, width)."""
-    table, given = network.embeddings(), np.asarray(ids)
+    table, given = _check(network).embeddings(), _array(ids)
     if table.get("word") is None:
         return _embed_image(network, table, given)
     index = wording.check(given, *_limits_of(network, table))
@@ -97,6 +111,8 @@ def _positions(network: Network, ids: wording.Ids, offset: int) -> wording.Ids:
 def _embed_image(network: Network, table: dict[str, Any], pixels: Array) -> Array:
     patch = table["patch"]
     d, channels, p, q = patch.shape
+    if pixels.dtype.kind not in "biuf" or not np.isfinite(pixels).all():
+        raise bad("image", f"{pixels.dtype} of shape {pixels.shape}", "finite numbers (channels, height, width)")
     if pixels.ndim != 3 or len(pixels) != channels or pixels.shape[1] % p or pixels.shape[2] % q:
         raise bad("image.shape", pixels.shape, f"({channels}, height, width) in multiples of ({p}, {q})")
     rows, columns = pixels.shape[1] // p, pixels.shape[2] // q
@@ -114,17 +130,20 @@ def _embed_image(network: Network, table: dict[str, Any], pixels: Array) -> Arra
 
 def image_size(network: Network) -> tuple[int, int, int]:
     """(channels, height, width) of the images that a network reads."""
-    size = network.config.get("image_size", 224)
+    size = _check(network).config.get("image_size", 224)
     height, width = (size, size) if isinstance(size, int) else size
     return int(network.config.get("num_channels", 3)), int(height), int(width)
 
 
 def layers_of(network: Network, layers: Sequence[int] | None, depth: int | None) -> list[int]:
     """Which layer every step takes: the given ones in their order, from the first again when they are used up."""
+    _check(network)
+    if layers is not None and not isinstance(layers, list | tuple | range | np.ndarray):
+        raise bad("layers", layers, f"a list of some of 0 to {network.n_layers - 1}")
     chosen = list(range(network.n_layers)) if layers is None else [whole("layers", l, 0) for l in layers]
     if not chosen or max(chosen) >= network.n_layers:
         raise bad("layers", layers, f"some of 0 to {network.n_layers - 1}", f"{network.name} has so many layers.")
-    steps = len(chosen) if depth is None else whole("depth", depth, 1)
+    steps = len(chosen) if depth is None else room("depth", whole("depth", depth, 1), 8 * network.dim)
     return [chosen[k % len(chosen)] for k in range(steps)]
 
 
@@ -147,10 +166,12 @@ def run(
     """
     from threadpoolctl import threadpool_limits
 
-    if not isinstance(network, Network):
-        raise bad("network", type(network).__name__, "a networks.Network", "networks.read(path) gives one.")
+    instance("parts", parts, Parts, "block.Parts(...)")
+    flag("attention", attention)
+    if progress is not None:
+        function("progress", progress, "a function of the fraction done")
     steps, began = layers_of(network, layers, depth), time.perf_counter()
-    array = np.asarray(given)
+    array = _array(given)
     states = array.ndim == 2
     h = real("given", array, "finite numbers (n, dim)") if states else embed(network, array)
     if h.shape[-1] != network.dim:
@@ -160,7 +181,13 @@ def run(
     # One thread: for blocks of small models two are slower, on a busy machine a hundred times.
     with threadpool_limits(limits=1 if network.dim < LARGE else None, user_api="blas"):
         for k, l in enumerate(steps):
-            h, found = block(block_of(l), h, parts)
+            try:
+                h, found = block(block_of(l), h, parts)
+            except EngineError as error:
+                raise EngineError(
+                    f"the hidden states of layer {k + 1} hold a token that is nan or inf. "
+                    "Run fewer layers, or keep the layer norm (norm='model' or 'sphere')."
+                ) from error
             hidden.append(h)
             if attention and found is not None:
                 weights.append(found.astype(np.float32))

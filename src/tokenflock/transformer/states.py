@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock.arguments import Reals, flag, instance, named, numbers, real
 from tokenflock.errors import FileError, bad
 from tokenflock.networks import hub
 from tokenflock.networks.network import Network
@@ -32,8 +33,8 @@ class Original:
     """A network, loaded by transformers; in float64 it is a yardstick, in float32 what it is used as."""
 
     def __init__(self, network: Network, dtype: str = "float64") -> None:
-        if dtype not in ("float32", "float64"):
-            raise bad("dtype", dtype, "'float32' or 'float64'")
+        named("dtype", dtype, ("float32", "float64"))
+        instance("network", network, Network, "a networks.Network", "networks.read(path) gives one.")
         transformers = quiet_transformers()
         import torch
 
@@ -59,8 +60,10 @@ class Original:
         """Hidden states of token ids (n,), or of an image (channels, height, width), layer by layer."""
         import torch
 
-        began, array = time.perf_counter(), np.asarray(given)
-        if array.ndim == 3:
+        flag("attention", attention)
+        began, array = time.perf_counter(), given
+        if numbers(given).ndim == 3:
+            array = self._image(given)
             fed = {"pixel_values": torch.as_tensor(array[None], dtype=getattr(torch, self.dtype))}
         else:
             array = wording.check(array, stack.vocabulary(self.network), stack.longest(self.network))
@@ -85,6 +88,14 @@ class Original:
             ids=array if array.ndim == 1 else None,
             wall_s=time.perf_counter() - began,
         )
+
+    def _image(self, given: Any) -> Reals:
+        """An image of the size that this network takes."""
+        image = real("given", given, "an image of finite numbers")
+        if stack.vocabulary(self.network) or image.shape != stack.image_size(self.network):
+            wanted = "token ids (n,)" if stack.vocabulary(self.network) else str(stack.image_size(self.network))
+            raise bad("given.shape", image.shape, wanted)
+        return image
 
     def _after_last_block(self, said: Any) -> Any:
         """A hook on the last block; none where blocks are used more than once, as ALBERT's are: it ends with them."""

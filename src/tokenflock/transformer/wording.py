@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.arguments import count, instance, room, whole, whole_numbers
+from tokenflock.arguments import path as a_path
 from tokenflock.errors import FileError, SpecError, bad
 from tokenflock.networks import hub
 
@@ -26,6 +28,7 @@ VOCABULARY = "vocab.txt"
 
 def lines(path: Path) -> list[str]:
     """The texts of a file, one a line; empty lines are left out."""
+    path = a_path("path", path)
     try:
         texts = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -50,13 +53,14 @@ def numbers(path: Path) -> list[list[int]]:
 
 def check(ids: Any, vocabulary: int, longest: int | None, what: str = "ids") -> Ids:
     """Token ids that the model knows, and no more of them than it takes."""
-    array = np.asarray(ids)
-    if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
-        raise bad(what, f"{array.dtype} of shape {array.shape}", "whole numbers (n,), at least one")
-    if array.min() < 0 or array.max() >= vocabulary:
-        worst = int(array[(array < 0) | (array >= vocabulary)][0])
-        raise bad(what, worst, f"0 to {vocabulary - 1}, the vocabulary of this model")
-    if longest is not None and len(array) > longest:
+    array = whole_numbers(str(what), ids, "whole numbers (n,), at least one")
+    known = whole("vocabulary", vocabulary, 0)
+    if array.ndim != 1 or not array.size:
+        raise bad(what, f"shape {array.shape}", "whole numbers (n,), at least one")
+    if array.min() < 0 or array.max() >= known:
+        worst = int(array[(array < 0) | (array >= known)][0])
+        raise bad(what, worst, f"0 to {known - 1}, the vocabulary of this model")
+    if longest is not None and len(array) > whole("longest", longest, 1):
         raise bad(
             f"the length of {what}", len(array), f"at most {longest} tokens, what this model takes", "Cut the text."
         )
@@ -65,20 +69,27 @@ def check(ids: Any, vocabulary: int, longest: int | None, what: str = "ids") -> 
 
 def chosen(n_texts: int, n_tokens: int, vocabulary: int, seed: int, padding: int | None = None) -> list[Ids]:
     """Random token ids, uniform over the vocabulary but for the padding token, which some models leave out."""
-    generator = np.random.default_rng([seed, 7])
+    generator = np.random.default_rng([whole("seed", seed, 0), 7])
+    n, size = whole("n_texts", n_texts, 0), whole("n_tokens", n_tokens, 1)
+    room("n_texts * n_tokens", n * size)
+    vocabulary = count("vocabulary", vocabulary)
+    padding = None if padding is None else whole("padding", padding, -(2**62), most=2**62)
     known = np.delete(np.arange(vocabulary), [] if padding is None or not 0 <= padding < vocabulary else [padding])
-    return [generator.choice(known, n_tokens) for _ in range(n_texts)]
+    if not known.size:
+        raise bad("vocabulary", vocabulary, "more ids than the one that is left out")
+    return [generator.choice(known, size) for _ in range(n)]
 
 
 class Encoder:
     """Texts to token ids, as the folder of a model says."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.folder = a_path("folder", folder)
         self.kind, self._encode = self._choose()
 
     def __call__(self, text: str) -> list[int]:
         """The token ids of a text, with the marks that the model expects at its ends."""
+        instance("text", text, str, "a text")
         ids: list[int] = self._encode(text)
         if not ids:
             raise bad("text", text[:60], "a text with at least one token")
@@ -111,7 +122,11 @@ class Pieces:
     """A vocab.txt, read greedily: the longest piece first."""
 
     def __init__(self, folder: Path) -> None:
-        words = (folder / VOCABULARY).read_text(encoding="utf-8").splitlines()
+        folder = a_path("folder", folder)
+        try:
+            words = (folder / VOCABULARY).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"{str(folder)!r} has no {VOCABULARY} that can be read. {ADVICE}") from error
         self.ids = {word: k for k, word in reversed(list(enumerate(words)))}
         self.inner = any(word.startswith("##") for word in self.ids)
         plain = [word for word in self.ids if not re.fullmatch(r"\[[A-Z]+\d*\]|\[unused\d+\]|<.*>", word)]

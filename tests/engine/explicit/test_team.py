@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 import tokenflock as flock
 from tokenflock.engine.choose import engine_named
 from tokenflock.engine.contract import Task
-from tokenflock.engine.explicit.team import CLOSED, NEXT, new_queue
+from tokenflock.engine.explicit.stepper import by_pairs
+from tokenflock.engine.explicit.team import CLOSED, NEXT
 from tokenflock.schemes import TSIT5
 
 MODELS = {
@@ -56,6 +57,6 @@ def test_no_part_is_handed_out_twice_or_never(monkeypatch, name, n_tokens, runs)
 
 
 def test_an_empty_queue_has_nothing_to_take():
-    queue = new_queue()
+    queue = by_pairs(flock.Model(dim=2), 5, "float64").field.work.pairs.queue
     assert queue[NEXT] > 1_000_000
     assert queue[CLOSED] == 0

@@ -210,4 +210,4 @@ def test_what_is_too_much_for_them_goes_to_the_blocks(model, monkeypatch):
     assert by_blocks(cost.MOST_TOKENS + 1)
     assert by_blocks(100, of=dataclasses.replace(model, mask=flock.Window(20)))
     monkeypatch.setitem(cost.MOST_REGISTERS, model.dim, 3)
-    assert by_blocks(100)
+    assert by_blocks(100, of=dataclasses.replace(model))  # what was prepared for a model stays with it

@@ -88,10 +88,11 @@ def test_every_run_of_an_ensemble_has_its_own_tokens_time_and_magnitudes(name, g
 @pytest.mark.parametrize("pairs", [1, 50, 700])
 @pytest.mark.parametrize(
     "name",
-    "causal-d2 full-d20 window-both-d3 window-d20 heads-d5 frozen-alibi-d3 rescaled-alibi beta-infinite-frozen".split(),
+    "causal-d2 full-d20 window-both-d3 window-d20 heads-d5 frozen-alibi-d3 rescaled-alibi beta-infinite-frozen "
+    "masses-causal-d2 masses-full-d20 masses-rows-d20 masses-rows-frozen-d2 masses-rows-rescaled-d3".split(),
 )
 def test_blocks_of_rows_and_runs_change_nothing_but_rounding(name, pairs, monkeypatch):
-    model = NAMED[name]
+    model = next(c.model for c in models.every_model_option(13) if c.name == name)
     monkeypatch.setattr(torch_terms, "PAIRS_CPU", pairs)
     monkeypatch.setattr(torch_terms, "PAIRS_DEVICE", pairs)
     terms = torch_terms.lay_out(model, "float64", device_named())
@@ -385,8 +386,9 @@ def test_a_run_by_waves_is_the_run_by_pairs(mask, dtype, gpu, few_are_many):
         flock.Model(dim=2, bias=flock.Alibi(0.1)),
         flock.Model(dim=2, query=[[1.0, 0.5], [0.0, 1.0]]),
         flock.Model(dim=2, beta=1e9),
+        flock.Model(dim=2, masses=np.ones(1000)),
     ],
-    ids=["sphere", "plane", "negative", "bias", "form", "huge"],
+    ids=["sphere", "plane", "negative", "bias", "form", "huge", "masses"],
 )
 def test_models_without_waves_go_by_pairs(model, few_are_many):
     assert torch_harmonic.why_not(model)

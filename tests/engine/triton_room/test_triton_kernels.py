@@ -73,9 +73,9 @@ def test_pull_and_mass_are_those_of_the_specification(case, dtype):
     assert_allclose(host(found[1][0]), mass, **tolerance)
 
 
-@pytest.mark.parametrize("name", ["beta-infinite-full-d3", "rescaled-d2", "frozen-d2"])
+@pytest.mark.parametrize("name", ["beta-infinite-full-d3", "rescaled-d2", "frozen-d2", "masses-causal-d2"])
 def test_what_no_kernel_does_is_declined(name):
-    model = next(c.model for c in models.every_model_option() if c.name == name)
+    model = next(c.model for c in models.every_model_option(4) if c.name == name)
     assert not triton_sums.supports(lay_out(model, "float64", DEVICE))
 
 
@@ -250,6 +250,7 @@ def test_a_stop_flag_ends_a_run_and_keeps_what_was_done():
         {"noise": 0.1},
         {"normaliser": "count"},
         {"bias": flock.Alibi(0.1)},
+        {"masses": np.ones(4)},
     ],
     ids=str,
 )

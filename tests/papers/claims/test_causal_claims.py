@@ -25,6 +25,9 @@ EXPECTED = {
     "causal/window": "proved on 0 < eps < 0.1, c >= 5.5 + 2 eps",
     "causal/lemma-c.1": "agrees",
     "causal/renyi-count": "agrees",
+    "causal/lemma-5.3-families": "holds",
+    "causal/no-gradient": "holds",
+    "causal/scalar-lemma": "holds",
 }
 # What is broken, and the first word of the verdict that must come out.
 TWINS = [
@@ -36,6 +39,7 @@ TWINS = [
     ("causal/conjecture-2", {"printed": True}, "counterexample"),
     ("causal/conjecture-2", {"ratio": 1.5}, "counterexample"),
     ("causal/table-1", {"shift": -3.0}, "counterexample"),
+    ("causal/table-1", {"shift": -1.5}, "counterexample"),  # V = -I/2: tokens move for ever
     ("causal/table-1", {"shift": 4.0}, "counterexample"),
     ("causal/lemma-5.1", {"separation": 0.1, "trials": 20}, "violated"),
     ("causal/theorem-5.2", {"crowd": 0.2, "trials": 6}, "violated"),
@@ -46,6 +50,11 @@ TWINS = [
     ("causal/window", {"stretch": 50.0, "prove": False}, "violated"),
     ("causal/lemma-c.1", {"formula": "printed", "trials": 300}, "disagrees"),
     ("causal/renyi-count", {"constant": 0.76}, "disagrees"),
+    ("causal/lemma-5.3-families", {"exceptional": True, "trials": 1}, "violated"),
+    ("causal/lemma-5.3-families", {"wrong": 2.0, "trials": 1}, "violated"),
+    ("causal/scalar-lemma", {"bounded": False}, "violated"),
+    ("causal/scalar-lemma", {"unit": False}, "violated"),
+    ("causal/no-gradient", {"mask": "full"}, "violated"),
 ]
 SMALL = {"causal/lemma-3.1": 3, "causal/conjecture-1": 10, "causal/lemma-c.1": 300, "causal/renyi-count": 6}
 
@@ -136,14 +145,13 @@ def test_distances_to_a_subspace():
 
 def test_settle_tells_rest_from_metastable():
     start = circle(np.array([0.0, 3.0]))
-    off = lambda x: distance(x, start[0])  # noqa: E731
-    ok, worst, _ = atlas.settle(Model(dim=2, beta=1.0), start, off, 1e4)
+    ok, worst, _ = atlas.settle(Model(dim=2, beta=1.0), start, start[:1], 1e4)
     assert ok
     assert worst < atlas.THERE
-    ok, worst, _ = atlas.settle(Model(dim=2, beta=64.0), start, off, 1e4)  # e^128 away from merging
+    ok, worst, _ = atlas.settle(Model(dim=2, beta=64.0), start, start[:1], 1e4)  # e^128 away from merging
     assert ok is None
     bent = Model(dim=2, beta=0.0, value=np.array([[1.0, 1.0], [0.0, 0.5]]))  # rests at (-4/5, -3/5), see above
-    ok, worst, _ = atlas.settle(bent, circle(np.array([0.0, 3.8])), off, 1e4)
+    ok, worst, _ = atlas.settle(bent, circle(np.array([0.0, 3.8])), start[:1], 1e4)
     assert ok is False
     assert worst == pytest.approx(np.pi - np.arctan2(0.6, 0.8))
 
@@ -200,3 +208,24 @@ def test_the_search_of_conjecture_1_keeps_its_hypotheses():
         V = atlas._sheared(np.random.default_rng(0), np.diag([1.0, 0.6, 0.2]), skew)
         assert np.sort(np.linalg.eigvals(V).real) == pytest.approx([0.2, 0.6, 1.0], abs=1e-8 * skew)
         assert spectrum.classify(V).fails == ()
+
+
+def test_a_run_that_moves_for_ever_refutes():
+    """V = I - 1.5 I = -I/2: the place that the first token allows repels all others, wherever they are on their way."""
+    verdict = claims.check("causal/table-1", quick=True, trials=3, shift=-1.5)
+    first = next(f for f in verdict.findings if f.case == "lambda_max > 0, multiplicity d")
+    assert len(first.failed) == first.trials == 3
+
+
+def test_places_bar_a_token_if_all_of_them_repel_it():
+    places = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    x = np.array([[1.0, 0.0], [0.6, 0.8]])
+    assert not limits.barred(Model(dim=2, value=np.diag([1.0, 0.5])), x, 1, places)
+    assert limits.barred(Model(dim=2, value=np.diag([0.5, 1.0])), x, 0, places), "saddles of V"
+    assert limits.barred(Model(dim=2, value=np.array([[0.0, -1.0], [1.0, 0.0]])), x, 0, places), "no rest"
+
+
+@pytest.mark.slow
+def test_nothing_of_conjecture_2_is_undecided():
+    verdict = claims.check("causal/conjecture-2", quick=True)
+    assert (verdict.trials, verdict.undecided) == (40, 0)

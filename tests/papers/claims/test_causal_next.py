@@ -86,12 +86,6 @@ def test_an_arrival_is_for_good_and_nan_if_there_is_none():
     assert arrival(t, np.full(4, 0.01), 0.1) == 0
 
 
-def test_no_hit_is_not_a_share_known_for_sure():
-    share, error = statistics.share_and_error(0, 20)
-    assert share == 0
-    assert error > 0.05
-
-
 # The verdicts.
 
 

@@ -100,8 +100,8 @@ def test_a_failed_trial_is_repeated_by_its_name():
 
 
 def test_trials_run_over_the_threads_and_in_order(monkeypatch):
-    monkeypatch.setattr("tokenflock.runner.threads", lambda: 4)
-    gate = threading.Barrier(4, timeout=20)
+    monkeypatch.setattr("tokenflock.cores.threads", lambda: 4)
+    gate = threading.Barrier(4, timeout=300)
 
     @claim("toy/wait", kind="theorem", sizes={"trials": 4}, quick={}, **WORDS)
     def wait(check):
@@ -112,7 +112,7 @@ def test_trials_run_over_the_threads_and_in_order(monkeypatch):
         check.each("one", one, 1.0)
 
     together = run(wait).findings[0].values
-    monkeypatch.setattr("tokenflock.runner.threads", lambda: 1)
+    monkeypatch.setattr("tokenflock.cores.threads", lambda: 1)
     gate = threading.Barrier(1)
     assert run(wait).findings[0].values == together
 
@@ -208,9 +208,9 @@ def test_every_verdict_has_a_figure_with_labels():
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"trials": 0}, "trials = 0 cannot be used. Allowed: a whole number >= 1"),
+        ({"trials": 0}, "trials = 0 cannot be used. Allowed: an integer >= 1"),
         ({"trials": 2.5}, "trials = 2.5 cannot be used"),
-        ({"seed": -1}, "seed = -1 cannot be used. Allowed: a whole number >= 0"),
+        ({"seed": -1}, "seed = -1 cannot be used. Allowed: an integer >= 0"),
         ({"limt": 1.0}, "unknown parameter of toy/below 'limt'. Did you mean 'limit'?"),
     ],
 )

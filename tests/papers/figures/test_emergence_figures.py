@@ -436,17 +436,30 @@ def test_any_form_still_gathers_tokens(drawn):
     assert "8 of the 8 triples fail" in figure.caption
 
 
-def test_relu_lets_coordinates_grow_only(drawn):
+def test_relu_lets_coordinates_grow_only():
+    """In the printed form, which the figure draws when it is asked for."""
     V, start = PAPER_B["hyperplanes-2d"], cube(20, 2, 5.0, seed=0)
     name, words, layer = variants.layers(1)[0]
-    z = draw.rescaled(V, start, np.linspace(0, 4, 9), feedforward=layer, rtol=1e-6)
+    z = variants.layered(V, layer, start, np.linspace(0, 4, 9), "printed")
     assert np.diff(z, axis=0).min() > -80 * 1e-6 * np.abs(z).max()  # what simulate promises at a kink of ReLU
     assert "ReLU" in name
     assert words == "ReLU, W = I"
+    with pytest.raises(SpecError, match="unknown form 'print'"):
+        variants.layered(V, layer, start, np.linspace(0, 4, 9), "print")
+
+
+def test_the_feed_forward_figure_shows_what_the_paper_reports(drawn):
+    """Levels {0, b} with ReLU and W = I; with tanh, and with the random W, everything goes to 0."""
     caption = drawn["emergence/feedforward"].caption
-    still = int((np.linalg.norm(z[-1] - start, axis=1) < 5e-3).sum())
-    assert f"ReLU, W = I: {still} of 20 tokens have not moved" in caption
-    assert "tanh, W = I: 0 of 20 tokens have not moved, phi_1* takes 2 values" in caption
+    sizes = [float(v) for v in re.findall(r"\|z\| is at most ([\d.e+-]+) \(", caption)]
+    assert sizes[0] > 4
+    assert max(sizes[1:]) < 0.05 * sizes[0]
+    assert "phi_1* takes 2 values" in between(caption, "ReLU, W = I:", "tanh, W = I:")
+    assert "x_i' = W sigma(V sum_j P_ij x_j)" in caption
+
+
+def test_no_panel_of_any_form_is_a_polygon(drawn):
+    assert "All 8 panels end at one or two points, none at a polygon." in drawn["emergence/generic-qk"].caption
 
 
 def test_parameters_can_be_changed():

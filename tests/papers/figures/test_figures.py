@@ -1,20 +1,25 @@
 """The figures and the report: complete, legible, made again only when something changed, and self-contained."""
 
+import errno
 import json
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 import tokenflock as flock
 from checkpoints import albert_folder, albert_tensors
 from tokenflock import networks, plot, theory
 from tokenflock.analysis import renyi
-from tokenflock.errors import FileError, MissingExtra, SpecError
+from tokenflock.errors import FileError, MissingExtra, SpecError, install_command
 from tokenflock.geometry import circle
 from tokenflock.papers import claims, figures, report
-from tokenflock.papers.figures import animation, causal_centers, causal_spectra, causal_spheres
+from tokenflock.papers.figures import causal_centers, causal_spectra, causal_spheres
+from tokenflock.plot import films, spheres
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -111,6 +116,26 @@ def test_figures_are_the_same_bytes_each_time(drawn, tmp_path):
         plot.save(drawn["causal/2"], tmp_path, "figure", formats=("gif",))
 
 
+def test_a_figure_on_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
+    """All of its formats or none: a reader never finds one that is cut, nor formats of two figures."""
+    figure, write = Figure(figsize=(1, 1)), Path.write_bytes
+    plot.save(figure, tmp_path, "figure", formats=("png",))
+    before = (tmp_path / "figure.png").read_bytes()
+    figure.text(0.5, 0.5, "another")
+
+    def full(path, content):
+        write(path, content[: len(content) // 2])
+        if path.suffix == ".svg":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        plot.save(figure, tmp_path, "figure", formats=("png", "svg"))
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.png"]
+    assert (tmp_path / "figure.png").read_bytes() == before
+
+
 def test_style_ends_with_its_block():
     import matplotlib as mpl
 
@@ -201,7 +226,7 @@ def test_spheres_hide_what_is_behind():
     assert np.linalg.det(eye) > 0, "no mirror image"
     turn = np.linspace(0, 2 * np.pi, 101)
     ring = np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
-    front, back = plot._pieces(ring, eye, True), plot._pieces(ring, eye, False)
+    front, back = spheres._pieces(ring, eye, True), spheres._pieces(ring, eye, False)
     assert sum(map(len, front)) + sum(map(len, back)) == len(ring) + len(front) + len(back) - 1
     assert all(np.hypot(*piece.T).max() <= 1 + 1e-12 for piece in front + back)
     ax = Figure().subplots()
@@ -371,8 +396,8 @@ def test_figure_6_needs_weights_and_says_which_it_read(weights, monkeypatch, tmp
 @pytest.mark.parametrize("name", figures.MOVIES)
 @pytest.mark.parametrize("kind", ["gif", "mp4"])
 def test_animations_are_whole_and_move(name, kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(animation, "MOST_QUICK", 4)
-    monkeypatch.setattr(animation, "HOLD", 2)
+    monkeypatch.setattr(films, "MOST_QUICK", 4)
+    monkeypatch.setattr(films, "HOLD", 2)
     if kind == "mp4":
         pytest.importorskip("imageio_ffmpeg")
     path = figures.animate(name, tmp_path / f"movie.{kind}", quick=True)
@@ -403,7 +428,7 @@ def test_an_animation_that_fails_leaves_nothing(tmp_path):
     for kind in ("gif", "mp4"):
         (tmp_path / f"old.{kind}").write_bytes(b"before")
         with pytest.raises(RuntimeError, match="no frame"):
-            animation.write(tmp_path / f"old.{kind}", (Figure((1, 1)), fails, 4))
+            films.write(tmp_path / f"old.{kind}", (Figure((1, 1)), fails, 4))
         assert (tmp_path / f"old.{kind}").read_bytes() == b"before"
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -415,9 +440,9 @@ def test_animations_that_cannot_be_made_are_refused_before_any_work(tmp_path, mo
         figures.animate("causal/1", tmp_path / "no" / "movie.gif")
     with pytest.raises(SpecError, match="unknown animation 'causal/3'"):
         figures.animate("causal/3", tmp_path / "movie.gif")
-    monkeypatch.setattr(animation.shutil, "which", lambda name: None)
+    monkeypatch.setattr(films.shutil, "which", lambda name: None)
     monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
-    with pytest.raises(MissingExtra, match=r"tokenflock\[animate\]'; or write a .gif"):
+    with pytest.raises(MissingExtra, match=rf"{re.escape(install_command('animate'))}; or write a \.gif"):
         figures.animate("causal/1", tmp_path / "movie.mp4")
     assert not list(tmp_path.iterdir())
 
@@ -430,7 +455,8 @@ def test_the_report_is_one_file_that_needs_nothing_else(made):
     text = made.read_text(encoding="utf-8")
     targets = re.findall(r"""(?:src|href|srcset|action|poster|data)\s*=\s*["']?([^"'\s>]+)""", text)
     assert len(targets) >= len(figures.NAMES)
-    assert all(target.startswith("data:") for target in targets)
+    inside = {f"#{name}" for name in re.findall(r"""\sid\s*=\s*["']?([^"'\s>]+)""", text)}
+    assert not [target for target in targets if not target.startswith("data:") and target not in inside]
     for word in ("<script", "<link", "<iframe", "@import", "url(", "http://", "https://"):
         assert word not in text
     assert str(made.parent) not in text, "no path of this machine"

@@ -8,12 +8,14 @@ import pytest
 
 from tokenflock.errors import FileError
 from tokenflock.geometry import to_sphere
+from tokenflock.networks.spectra import Head
 from tokenflock.options import FeedForward
 from tokenflock.papers import studies
 from tokenflock.papers.claims.causal.next_weights import resting_angle
 from tokenflock.papers.merge_time import merge_time
 from tokenflock.papers.studies import (
     boolean_higher_d,
+    coarsening,
     complex_top,
     convergence_rate,
     discretisation,
@@ -71,6 +73,9 @@ def test_complex_numbers_are_in_range(answers):
     plain = plateau.where(stretch=0.0, d=2)
     assert plain["clusters"].min() > 4
     bent = plateau.where(stretch=0.3, beta=256.0)
+    assert plateau.where(twist=0.5)["more_high"].min() >= 0, "Q'K that commutes loses none"
+    life = answer.table("lifetimes")
+    assert life["clock"] == pytest.approx(life["ratio"] / np.cos(np.radians(life["angle"])))
     assert bent["clusters"][0] > 1.5 * bent["clusters"][-1], "Q'K that does not commute loses clusters"
 
 
@@ -93,16 +98,32 @@ def test_a_wrong_quadrature_is_seen(monkeypatch):
 @pytest.mark.parametrize("law", ["right", "null"])
 def test_exponents_are_recovered_and_the_null_can_fail(monkeypatch, law):
     def counts(generator, leading, dim, gap, beta, n, s):
-        power = (leading - 1) / 2 if gap or law == "null" else (dim - 1) / 2
+        power = effective_dimension.slope_of_caps(s["betas"][str(leading)], leading if gap or law == "null" else dim)
         return {"all": [[beta**power] * 2] * s["runs"], "half": [[beta**power] * 2] * s["runs"]}
 
     monkeypatch.setattr(effective_dimension, "_counts", counts)
     answer = studies.study("effective-dimension")
-    assert answer["exponent, d_1 = 3 of 6, gap 1"].value == pytest.approx(1.0)
-    assert answer["exponent, d = 5, gap 0"].value == pytest.approx(2.0 if law == "right" else 1.5)
+    inside, whole = (effective_dimension.slope_of_caps((12.0, 17.0, 24.0, 34.0), d) for d in (4, 5))
+    assert answer["exponent, d_1 = 4 of 7, gap 1"].value == pytest.approx(inside)
+    assert answer["exponent, d = 5, gap 0"].value == pytest.approx(whole if law == "right" else inside)
     assert answer.sound == (law == "right")
     assert answer.sentence.startswith("Yes as far as seen")
     assert "from 0.45 on every exponent" in answer.sentence
+
+
+def test_the_slope_of_caps_tends_to_the_power_and_is_smaller_before():
+    for d in (2, 3, 4):
+        assert effective_dimension.slope_of_caps((1e6, 1e8), d) == pytest.approx((d - 1) / 2, rel=1e-4)
+    assert effective_dimension.slope_of_caps((12.0, 17.0, 24.0, 34.0), 4) == pytest.approx(1.33, abs=0.02)
+    assert effective_dimension.slope_of_caps((12.0, 17.0, 24.0, 34.0), 5) == pytest.approx(1.72, abs=0.02)
+
+
+def test_the_large_sizes_fill_every_ball():
+    s = {**effective_dimension.effective_dimension.sizes, **effective_dimension.LARGE}
+    for d in s["dims"]:
+        for beta in s["betas"][str(d)]:
+            n = effective_dimension.tokens(s, d, d + 1, 1.0, beta)
+            assert effective_dimension.tokens_a_ball(n, beta, d) >= 60
 
 
 # feedforward-impact
@@ -286,12 +307,18 @@ def test_an_attracting_null_is_seen(monkeypatch):
 # trained-weights
 
 
-def test_trained_heads_keep_their_v_and_gaussian_ones_their_norms():
+def test_trained_heads_keep_their_v_and_gaussian_ones_their_norms(monkeypatch):
     try:
         net = trained_weights.network()
     except FileError as error:
         pytest.skip(f"no weights: {error}")
-    made = {k: trained_weights.as_models(net, k, np.random.default_rng(0), "full") for k in trained_weights.KINDS}
+
+    def heads():
+        return {k: trained_weights.as_models(net, k, np.random.default_rng(0), "full") for k in trained_weights.KINDS}
+
+    on_range = heads()
+    monkeypatch.setattr(trained_weights, "on_range", lambda model: model)
+    made = heads()
     real, mixed, chance = (made[k][0] for k in trained_weights.KINDS)
     assert (real.values == mixed.values).all()
     assert not (real.form == mixed.form).all()
@@ -299,3 +326,49 @@ def test_trained_heads_keep_their_v_and_gaussian_ones_their_norms():
     size = np.abs(np.linalg.eigvals(real.values[0])).max()
     assert size == pytest.approx(1.0, abs=1e-6)
     assert np.linalg.norm(chance.query) == pytest.approx(np.linalg.norm(real.query))
+    # On the range of V they are what they were, up to a turn of that range.
+    basis = np.linalg.qr(Head.of(net.layer(0, feedforward=False), 0).output)[0]
+    for whole, part in ((real, on_range["trained"][0]), (mixed, on_range["mixed"][0])):
+        for W, seen in ((whole.form[0], part.form[0]), (whole.values[0], part.values[0])):
+            expected = np.linalg.svd(basis.T @ W @ basis, compute_uv=False)
+            assert np.linalg.svd(seen, compute_uv=False) == pytest.approx(expected, rel=1e-6, abs=1e-9 * expected[0])
+
+
+# coarsening
+
+
+@pytest.mark.parametrize("mask", ["causal", "full"])
+def test_bodies_keep_what_is_seen(mask):
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1e-9], [0.0, 1.0], [1e-9, 1.0], [-1.0, 0.0]])
+    places, masses, body = coarsening.bodies(x, None, 1e-3, mask)
+    assert body.tolist() == [0, 1, 0, 1, 1, 2]
+    assert places == pytest.approx(x[[0, 1, 5]], abs=1e-8)
+    if mask == "full":
+        assert masses.tolist() == [2.0, 3.0, 1.0]
+    else:
+        assert masses.tolist() == [[1, 0, 0], [1, 1, 0], [2, 3, 1]]
+    again = coarsening.bodies(places, masses, 2.0, mask)  # all of them together
+    assert again[1].sum() == (6.0 if mask == "full" else 1.0)
+
+
+def test_a_wrong_way_to_gather_counts_other_clusters(monkeypatch):
+    sizes = {"direct_tokens": 30, "direct_runs": 2}
+    right = coarsening._same(np.random.default_rng(0), "causal", 2, 64.0, sizes)
+    assert np.mean(right) > 0.9
+    gather = coarsening.bodies
+    monkeypatch.setattr(coarsening, "bodies", lambda x, m, radius, mask: gather(x, m, 60 * radius, mask))
+    assert np.mean(coarsening._same(np.random.default_rng(0), "causal", 2, 64.0, sizes)) < 0.9
+
+
+def test_the_constant_of_a_law_that_holds_is_its_constant():
+    for d in (2, 3):
+        tau = coarsening.late(256.0) / 256.0
+        unit = 2 * math.pi / np.arccos(np.maximum(1 - tau, -1)) if d == 2 else 1 / tau
+        assert coarsening._constant(0.6 * unit[None], 256.0, d) == pytest.approx(0.6)
+
+
+def test_when_centers_hold_a_share():
+    shares = np.linspace(0, 1, len(coarsening.EARLY) + len(coarsening.late(64.0)))
+    times = [coarsening._times([shares, 0 * shares], 64.0, share) for share in coarsening.HELD]
+    assert np.all(np.diff([t[0] for t in times]) > 0)
+    assert all(t[1] == 300 for t in times)

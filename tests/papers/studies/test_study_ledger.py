@@ -119,7 +119,7 @@ def test_what_is_not_ours_is_made_again(tmp_path):
 def test_bad_input_is_told():
     with pytest.raises(SpecError, match=r"unknown parameter of toy 'point'.*points"):
         ledger.run(toy(), point=3)
-    with pytest.raises(SpecError, match=r"seed.*-1.*whole number >= 0"):
+    with pytest.raises(SpecError, match=r"seed.*-1.*an integer >= 0"):
         ledger.run(toy(), seed=-1)
     with pytest.raises(SpecError, match=r"unknown study 'complex-tip'.*complex-top"):
         studies.study("complex-tip")

@@ -2,12 +2,22 @@
 
 numba compiles a function again when its own file has changed, not when a function that it calls or a constant that it
 takes from another file has: after `git pull` old code could live on inside new kernels. So the folder is named after
-the contents of every file that a kernel can be made from. And two processes that compile at a time could give one name
-to two kernels: here they wait for each other while they write.
+the contents of every file that a kernel can be made from; if these change while a process runs, it keeps nothing. Two
+processes that compile at a time could give one name to two kernels: here they wait for each other while they write. A
+file ends with a checksum, without which a damaged one would be executed: it is removed, and compiled again.
+
+A file also holds what the kernel calls, under names that end with a number, and code of one name is loaded once. numba
+counts from 1 in every process: two functions that differ in their closures alone (`_near` in explicit/pairs.py) got one
+name from two processes, and in a third one of them ran in the place of the other, without a word. So here every process
+counts from a random number.
 """
 
 from __future__ import annotations
 
+import io
+import itertools
+import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -19,16 +29,23 @@ from typing import Any
 
 import numba
 from numba import types
+from numba.core.bytecode import FunctionIdentity
+from numba.core.caching import IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
 from tokenflock.engine.machine import find_cache
+from tokenflock.errors import EngineError
+from tokenflock.lock import take
 
 config: Any = numba.config
 njit: Any = numba.njit  # it takes more than its types say
 # contract lets a*b+c become one instruction; nothing is reordered. Without _nrt numba counts no references to arrays:
 # the caller holds them all, and for records of twenty arrays counting took a fifth of the time of a short run.
 HOW: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "_nrt": False}
+if config.DISABLE_JIT:
+    raise EngineError("NUMBA_DISABLE_JIT is set: no kernel can be compiled. Unset it, or use engine='reference'.")
 PREFIX = "kernels-"
+CHECKSUM_BYTES = 16
 OLD_S = 30 * 86_400.0  # what other sources left is removed when nobody has touched it for so long
 
 
@@ -44,13 +61,28 @@ def sources(home: Path) -> list[Path]:
     return sorted({*home.glob("*.py"), *PACKAGE.glob("*.py"), *PACKAGE.glob("engine/**/*.py")})
 
 
-@lru_cache
-def folder(home: Path = PACKAGE / "engine") -> Path:
-    """Where the kernels that are declared in the folder `home` are kept."""
+def _count_from_anywhere() -> None:
+    """The next function that numba compiles has a number that no other process gives."""
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
+
+
+_count_from_anywhere()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_from_anywhere)
+
+
+def _name(home: Path) -> str:
+    """What the folder of the kernels that are declared in `home` is called, as its sources are now."""
     digest = blake2b(digest_size=8)
     for file in sources(home):
         digest.update(file.name.encode() + file.read_bytes())
-    ours = find_cache() / f"{PREFIX}{digest.hexdigest()}"
+    return f"{PREFIX}{digest.hexdigest()}"
+
+
+@lru_cache
+def folder(home: Path = PACKAGE / "engine") -> Path:
+    """Where the kernels that are declared in the folder `home` are kept."""
+    ours = find_cache() / _name(home)
     if not ours.exists():
         for other in ours.parent.glob(f"{PREFIX}*"):
             with suppress(OSError):
@@ -134,34 +166,82 @@ def is_kept(kernel: Any) -> bool:
 def _compiled(function: Callable[..., Any], how: dict[str, Any]) -> Any:
     usual = config.CACHE_DIR
     beside = Path(function.__code__.co_filename).parent
-    home = folder() if beside.is_relative_to(PACKAGE / "engine") else folder(beside)  # one digest for all rooms
-    config.CACHE_DIR = str(home)  # numba looks at it now; the functions of others go where they would
+    home = PACKAGE / "engine" if beside.is_relative_to(PACKAGE / "engine") else beside  # one digest for all rooms
+    config.CACHE_DIR = str(folder(home))  # numba looks at it now; the functions of others go where they would
     try:
         made = njit(**how, cache=True)(function)
     finally:
         config.CACHE_DIR = usual
     file = made._cache._cache_file
-    save = file.save
-    file.save = lambda key, data: _alone(home, save, key, data)
+    file.__class__, file.home = _KernelFile, home
     return made
 
 
-def _alone(home: Path, save: Callable[..., None], key: Any, data: Any) -> None:
-    with _lock(home):
-        save(key, data)
+def _checksum(content: bytes) -> bytes:
+    return blake2b(content, digest_size=CHECKSUM_BYTES).digest()
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a file of the cache is there and has its checksum; one that has not is removed."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        return False
+    whole = _checksum(content[:-CHECKSUM_BYTES]) == content[-CHECKSUM_BYTES:]
+    if not whole:
+        with suppress(OSError):
+            Path(path).unlink()
+    return whole
+
+
+class _KernelFile(IndexDataCacheFile):
+    """The files in which numba keeps a kernel, an index and code for types of arguments, each with a checksum."""
+
+    home: Path  # the folder that the kernel is declared in
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep code for types of arguments, one process at a time, and only if its sources are those of the folder.
+
+        Code has a new name and is there before the index says so. numba counts the files and writes the index first: a
+        process that came between found the code of an older index under the name.
+        """
+        if _name(self.home) != folder(self.home).name:
+            return
+        numbas: Any = super()
+        with _lock(Path(self._cache_path)):
+            name = numbas._data_name(secrets.randbits(60))
+            numbas._save_data(name, data)
+            numbas._save_index(self._load_index() | {key: name})
+
+    @contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
+        """The checksum comes last: what numba reads ends before."""
+        made = io.BytesIO()
+        numbas: Any = super()
+        yield made
+        with numbas._open_for_write(filepath) as file:
+            file.write(made.getvalue() + _checksum(made.getvalue()))
+
+    def _load_index(self) -> Any:
+        numbas: Any = super()
+        return numbas._load_index() if _is_whole(self._index_path) else {}
+
+    def _load_data(self, name: str) -> Any:
+        numbas: Any = super()
+        if not _is_whole(numbas._data_path(name)):
+            raise FileNotFoundError(name)  # numba then compiles
+        return numbas._load_data(name)
 
 
 @contextmanager
 def _lock(home: Path) -> Iterator[None]:
     """One process at a time, where the system has such locks and the folder can be written."""
     try:
-        import fcntl
-
         home.mkdir(parents=True, exist_ok=True)
         file = (home / "lock").open("a")
-    except (ImportError, OSError):
+    except OSError:
         yield
         return
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        take(file)
         yield

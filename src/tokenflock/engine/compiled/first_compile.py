@@ -13,30 +13,27 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from tokenflock.engine.compiled.declare import is_kept
 from tokenflock.engine.compiled.pointers import Pointer
 from tokenflock.engine.machine import threads
 
-_called: set[Any] = set()
 
+def compile_by_two(kernel: Pointer, pointers: Iterable[Pointer]) -> None:
+    """Before a first call: compile a kernel and the pointers among its arguments by two, if they are not on disk.
 
-def compile_by_two(kernel: Any, arguments: tuple[Any, ...]) -> None:
-    """Before a call of a kernel with these arguments: compile it and its pointers by two, if they are not on disk."""
-    if kernel in _called:
-        return
-    _called.add(kernel)
-    # In the order of the arguments: velocities take longest, and come first.
-    missing = [a for a in arguments if isinstance(a, Pointer) and not is_kept(a.dispatcher)]
+    pointers: those that take longest come first.
+    """
+    missing = [pointer for pointer in pointers if not is_kept(pointer.dispatcher)]
     # A process that is itself one of several, in a pool, starts none: the others keep the cores busy.
     alone = threads() < 2 or multiprocessing.parent_process() is not None or not sys.executable
-    if is_kept(kernel) or not missing or alone:
+    if is_kept(kernel.dispatcher) or not missing or alone:
         return
-    wanted = [(p.dispatcher.py_func.__module__, p.dispatcher.py_func.__name__, p.signature().args) for p in missing]
+    wanted = [(p.dispatcher.py_func.__module__, p.dispatcher.py_func.__name__, p.signature.args) for p in missing]
     quiet = subprocess.DEVNULL
     with tempfile.TemporaryDirectory() as claims:
         command = [sys.executable, "-m", __name__, claims]
@@ -46,10 +43,10 @@ def compile_by_two(kernel: Any, arguments: tuple[Any, ...]) -> None:
             return
         with other:  # until it has ended, also if this process is interrupted
             _send(other, pickle.dumps(wanted))
-            kernel.compile(tuple(kernel.typeof_pyval(a) for a in arguments))
+            kernel.compiled  # noqa: B018  (compiles it)
             for k in reversed(range(len(missing))):
                 if _claim(claims, k):
-                    missing[k].__wrapper_address__()
+                    missing[k].address  # noqa: B018  (compiles it)
 
 
 def _send(other: subprocess.Popen[bytes], wanted: bytes) -> None:

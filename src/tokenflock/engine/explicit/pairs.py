@@ -64,9 +64,30 @@ def interval(rows, i, m):
     return start, all_from, max(all_from, int(rows[HI, i])), stop
 
 
-def _near(d: int) -> Any:
-    """The rows of a part for B = c I on the sphere, d coordinates in registers."""
+@inline
+def mass(pairs, j, i):
+    """log2 a_ij (hardmax, weighed: a_ij) of token j as seen from the rows i."""
+    if pairs.masses.shape[1] == 1:
+        return splat(pairs.masses[j, 0])
+    m = width(pairs.x)
+    return load(pairs.masses, i // m, j * m)
+
+
+@inline
+def mass_of(pairs, j, i):
+    """The same for one row i."""
+    m = width(pairs.x)
+    return pairs.masses[j, 0] if pairs.masses.shape[1] == 1 else pairs.masses[i // m, j * m + i % m]
+
+
+def _near(d: int, weighed: bool = False) -> Any:
+    """The rows of a part for B = c I on the sphere, d coordinates in registers. weighed: tokens have masses."""
     take, gaps_to, dot, none, pull, keep = COORDINATES[d]
+
+    @inline
+    def weight(pairs, j, i, gaps):
+        w = exp2(-dot(gaps, gaps))
+        return w * mass(pairs, j, i) if weighed else w
 
     @inline
     def rows_of(pairs, k):
@@ -78,21 +99,21 @@ def _near(d: int) -> Any:
             start, all_from, all_to, stop = interval(rows, i, m)
             for j in range(start, all_from):
                 gaps = gaps_to(x, j, at)
-                w = exp2(-dot(gaps, gaps))
+                w = weight(pairs, j, i, gaps)
                 sums = pull(sums, within(w, w - w, splat(x.dtype.type(j)), lo, hi), gaps)
             for j in range(all_from, all_to):
                 gaps = gaps_to(x, j, at)
-                sums = pull(sums, exp2(-dot(gaps, gaps)), gaps)
+                sums = pull(sums, weight(pairs, j, i, gaps), gaps)
             for j in range(all_to, stop):
                 gaps = gaps_to(x, j, at)
-                w = exp2(-dot(gaps, gaps))
+                w = weight(pairs, j, i, gaps)
                 sums = pull(sums, within(w, w - w, splat(x.dtype.type(j)), lo, hi), gaps)
             keep(sums, pairs, i)
 
     return rows_of
 
 
-_near2, _near3 = _near(2), _near(3)
+_near2, _near3, _weighed2, _weighed3 = _near(2), _near(3), _near(2, weighed=True), _near(3, weighed=True)
 
 
 @pointed
@@ -107,6 +128,20 @@ def near3(pairs, k):
     """near2 for d = 3."""
     noinline()
     _near3(pairs, k)
+
+
+@pointed
+def weighed2(pairs, k):
+    """near2 with masses."""
+    noinline()
+    _weighed2(pairs, k)
+
+
+@pointed
+def weighed3(pairs, k):
+    """near3 with masses."""
+    noinline()
+    _weighed3(pairs, k)
 
 
 @inline
@@ -280,26 +315,32 @@ def general(pairs, k):
 
 
 @inline
-def biased(x, j, u, i, d, slope):
-    """(E1) with its bias."""
+def biased(pairs, j, i, d):
+    """(E1) with its bias, and log2 of the mass where there are masses."""
+    x = pairs.x
     distance = absolute(indices(x.dtype.type(i)) - splat(x.dtype.type(j)))
-    return logit(x, j, u, i, d) - splat(x.dtype.type(slope)) * distance
+    s = logit(x, j, pairs.u, i, d) - splat(x.dtype.type(pairs.call.slope)) * distance
+    if pairs.masses.shape[0] > 0:
+        a = mass(pairs, j, i)
+        least, most = splat(x.dtype.type(1e-37)), splat(x.dtype.type(np.inf))
+        s = s + a if pairs.numbers.hard == 0 else within(s, -most, a, least, most)
+    return s
 
 
 @pointed
 def rare(pairs, k):
-    """The rare options, ALiBi and hardmax, at half the speed. hard: equal shares of the largest logits (E2); there u is
-    in its own units and frozen holds plain weights."""
+    """The rare options, ALiBi, masses and hardmax, at half the speed. hard: equal shares of the largest logits (E2);
+    there u is in its own units, and frozen and masses hold plain weights."""
     noinline()
     x, u, rows, frozen, p, z = pairs.x, pairs.u, pairs.rows, pairs.frozen, pairs.p, pairs.z
     m, d, n = width(x), x.shape[0], pairs.numbers.n
-    hard, slope = pairs.numbers.hard != 0, pairs.call.slope
+    hard, weighed = pairs.numbers.hard != 0, pairs.masses.shape[0] > 0
     for i in range(cut(x, n, k), cut(x, n, k + 1), m):
         lo0, hi0 = load(rows, LO, i), load(rows, HI, i)
         start, stop = int(rows[LO, i]), int(rows[HI, i + m - 1])
         best = splat(x.dtype.type(-np.inf))
         for j in range(start, stop):
-            best = larger(within(biased(x, j, u, i, d, slope), best, splat(x.dtype.type(j)), lo0, hi0), best)
+            best = larger(within(biased(pairs, j, i, d), best, splat(x.dtype.type(j)), lo0, hi0), best)
         for j in range(frozen.shape[1]):
             best = larger(logit(frozen, j, u, i, d) + splat(frozen[d, j] * x.dtype.type(not hard)), best)
         tie = splat(x.dtype.type(HARD_TIE if x.itemsize == 8 else HARD_TIE_32))
@@ -307,8 +348,10 @@ def rare(pairs, k):
         store(pairs.top, 0, i, best)
         clear(i, d, p, z)
         for j in range(start, stop):
-            s = biased(x, j, u, i, d, slope)
+            s = biased(pairs, j, i, d)
             w = at_least(s, level) if hard else exp2(s - best)
+            if hard and weighed:
+                w = w * mass(pairs, j, i)
             add(x, x, j, i, d, within(w, splat(x.dtype.type(0.0)), splat(x.dtype.type(j)), lo0, hi0), p, z)
         for j in range(frozen.shape[1]):
             s = logit(frozen, j, u, i, d)

@@ -2,7 +2,7 @@
 
 w_ij = 2^<u_i, x_j - x_m>, with the difference of tokens taken first: at late times the logits themselves are so large
 that their rounding would pick the leader. What rounding put above the leader is level with it, as in model.drops.
-Results are those of pairs.py; `per_token` holds x_m for every row, (d, columns).
+Results are those of pairs.py; `per_token` holds x_m and log2 of its mass for every row, (d + 1, columns).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tokenflock.engine.compiled.lanes import (
     width,
     within,
 )
-from tokenflock.engine.explicit.pairs import add, biased, clear, cut, general_rows, interval, logit
+from tokenflock.engine.explicit.pairs import add, biased, clear, cut, general_rows, interval, logit, mass, mass_of
 from tokenflock.engine.explicit.registers import COORDINATES
 from tokenflock.engine.explicit.work import HI, LO
 
@@ -38,7 +38,7 @@ SMALL, SMALL_32 = 1e4, 1e2  # logits that may be subtracted, which is quicker: t
 def _logit_of(pairs, j, i, d, bias):
     """(E1). bias: an empty tuple for none."""
     if len(bias) > 0:
-        return biased(pairs.x, j, pairs.u, i, d, pairs.call.slope)
+        return biased(pairs, j, i, d)
     return logit(pairs.x, j, pairs.u, i, d)
 
 
@@ -56,11 +56,15 @@ def _sharpen(pairs, i, d, bias, leader):
         if len(bias) > 0:
             row = indices(x.dtype.type(i))
             s = s - splat(x.dtype.type(pairs.call.slope)) * (absolute(row - here) - absolute(row - leader))
+            if pairs.masses.shape[0] > 0:
+                s = s + mass(pairs, j, i) - load(lead, d, i)
         s = within(s, none, here, lo, hi)
         if peak(s) > 0.0:
             leader = within(here, leader, none, none, s)  # where 0 < s
             for a in range(d):
                 store(lead, a, i, within(splat(x[a, j]), load(lead, a, i), none, none, s))
+            if pairs.masses.shape[0] > 0:
+                store(lead, d, i, within(mass(pairs, j, i), load(lead, d, i), none, none, s))
     return leader
 
 
@@ -88,6 +92,9 @@ def _lead(pairs, i, d, bias):
         for k in range(i, i + m):
             lead[a, k] = x[a, int(top[0, k])]
         size = size + absolute(load(u, a, i) * load(lead, a, i))
+    if pairs.masses.shape[0] > 0:
+        for k in range(i, i + m):
+            lead[d, k] = mass_of(pairs, int(top[0, k]), k)
     if peak(size) > (SHARPEN if x.itemsize == 8 else SHARPEN_32):
         leader = _sharpen(pairs, i, d, bias, leader)
     store(top, 0, i, best)
@@ -150,7 +157,7 @@ def leader3(pairs, k):
 
 @inline
 def _weight(pairs, j, i, d, far, bias):
-    """w_ij for the rows of one register; far: |i - m|, for the bias."""
+    """w_ij for the rows of one register; far: |i - m|, for the bias. Masses count in the choice of the leader too."""
     x, u, lead = pairs.x, pairs.u, pairs.per_token
     s = load(u, 0, i) * (load(lead, 0, i) - splat(x[0, j]))
     for a in range(1, d):
@@ -158,6 +165,8 @@ def _weight(pairs, j, i, d, far, bias):
     if len(bias) > 0:
         more = absolute(indices(x.dtype.type(i)) - splat(x.dtype.type(j))) - far
         s = fma(splat(x.dtype.type(pairs.call.slope)), more, s)
+        if pairs.masses.shape[0] > 0:
+            s = s + load(lead, d, i) - mass(pairs, j, i)
     return exp2(-larger(s, splat(x.dtype.type(0.0))))
 
 
@@ -210,6 +219,6 @@ def leader(pairs, k):
 
 @pointed
 def leader_biased(pairs, k):
-    """Any d, with ALiBi."""
+    """Any d, with ALiBi or masses."""
     noinline()
     _leader(pairs, k, (0,))

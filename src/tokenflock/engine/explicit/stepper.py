@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
+from numba import types
 from numpy.typing import NDArray
 
 from tokenflock.engine.boolean import Settled, settle
@@ -29,12 +29,14 @@ from tokenflock.engine.explicit.steps import (
     RunState,
     adaptive,
     around_steps,
+    record_types,
 )
 from tokenflock.engine.explicit.team import team
 from tokenflock.engine.explicit.terms import KINDS, PRODUCTS, columns_for, is_plain, kernel_for, lay_out, scratch
 from tokenflock.engine.explicit.work import (
     Field,
     Numbers,
+    Terms,
     layer_signature,
     part_signature,
     sums_signature,
@@ -44,6 +46,8 @@ from tokenflock.engine.randomness import key_of
 from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FAILED
 from tokenflock.geometry import Array
 from tokenflock.model import Model, phases
+from tokenflock.preparation import prepared
+from tokenflock.schemes import Rosenbrock
 
 NEVER = 1 << 62  # a step that does not come
 
@@ -73,6 +77,24 @@ def step_pointer(kernel: Any, dtype: str, layers: bool = False) -> Pointer:
     return pointer_to(kernel, layer_signature(dtype) if layers else velocity_signature(dtype))
 
 
+class Loop(NamedTuple):
+    """A compiled loop of steps: its way in from Python, past numba's look at the types of its arguments."""
+
+    enter: Callable[..., int]
+    around: tuple[Pointer, ...]  # its last arguments
+
+
+@lru_cache
+def loop_of(kernel: Any, step: Pointer, sums: Pointer, part: Pointer, dtype: str, kept: np.dtype[Any]) -> Loop:
+    """A loop with all that it calls, compiled now. kept: the dtype of its frames."""
+    around = around_steps(dtype, kept) if kernel is adaptive else ()
+    field = step.signature.args[2]
+    arguments = (step.type, sums.type, part.type, field, *record_types(dtype, kept), *(p.type for p in around))
+    loop = pointer_to(kernel, types.int64(*arguments))
+    compile_by_two(loop, (step, sums, part, *around))
+    return Loop(loop.compiled.entry_point, around)
+
+
 def velocity_kernel(model: Model) -> Any:
     """The compiled velocity of a model: the short one where it can."""
     if model.space == "rescaled":
@@ -85,20 +107,33 @@ def layer_kernel(model: Model) -> Any:
     return velocity.rescaled_layer if model.space == "rescaled" else velocity.layer
 
 
+class Layout(NamedTuple):
+    """What all runs of a model with so many tokens have alike: compiled functions, and the terms that they read."""
+
+    kernel: Any  # velocity(sums, part, field, y, t, kind, out), or layer(sums, part, field, y, t, dt, kind)
+    sums: Pointer
+    part: Pointer
+    pairs: str  # the name of the pair kernel
+    terms: Terms
+
+
 @dataclass(frozen=True)
 class RightSide:
     """What a stepper is given: the compiled functions of a right-hand side, and the arrays that they work on."""
 
-    kernel: Any  # velocity(sums, part, field, y, t, kind, out), or layer(sums, part, field, y, t, dt, kind)
+    kernel: Any
     sums: Pointer
     part: Pointer
     field: Field
     wide: bool = False  # whether a team of threads shares the parts of every evaluation
     products: bool = False  # whether it multiplies matrices, by BLAS
 
-    @contextmanager
-    def ready(self) -> Iterator[None]:
+    def ready(self) -> AbstractContextManager[None]:
         """Threads as the kernels need them, for the length of one call."""
+        return self._with_threads() if self.wide or self.products else nullcontext()
+
+    @contextmanager
+    def _with_threads(self) -> Iterator[None]:
         with (
             team(self.part, self.field.work.pairs) if self.wide else nullcontext(),
             blas().limit(limits=1) if self.products else nullcontext(),
@@ -111,13 +146,19 @@ class RightSide:
             self.kernel(self.sums, self.part, self.field, y, t, KINDS[kind], out)
 
 
-def by_pairs(model: Model, n: int, dtype: str, wide: bool = False, layer_step: float | None = None) -> RightSide:
-    """The right-hand side of a model by pairs of tokens. layer_step: dt of layers, None for a velocity."""
-    terms = lay_out(model, n, dtype, layer_step or 0.0)
+@prepared
+def layout(model: Model, n: int, dtype: str, layer_step: float | None) -> Layout:
+    """The layout of a model for n tokens. layer_step: dt of layers, None for a velocity."""
+    pairs = kernel_for(model)
     kernel = velocity_kernel(model) if layer_step is None else layer_kernel(model)
-    work = scratch(model, terms, dtype, short=kernel is velocity.plain_velocity)
-    name = kernel_for(model)
-    return RightSide(kernel, *pair_pointers(name, dtype), Field(terms, work), wide, name in PRODUCTS)
+    return Layout(kernel, *pair_pointers(pairs, dtype), pairs, lay_out(model, pairs, n, dtype, layer_step or 0.0))
+
+
+def by_pairs(model: Model, n: int, dtype: str, wide: bool = False, layer_step: float | None = None) -> RightSide:
+    """The right-hand side of one run of a model by pairs of tokens. layer_step: dt of layers, None for a velocity."""
+    kernel, sums, part, pairs, terms = layout(model, n, dtype, layer_step)
+    work = scratch(pairs, terms, short=kernel is velocity.plain_velocity)
+    return RightSide(kernel, sums, part, Field(terms, work), wide, pairs in PRODUCTS)
 
 
 def state_of(model: Model, x: Array, dtype: str, radius: Array | None = None) -> Numbers:
@@ -137,25 +178,25 @@ class CpuStepper:
     """One run in compiled code; all its state is in arrays."""
 
     switched = math.nan
+    bodies = None
 
     def __init__(
         self, task: Task, x: Array, right_side: RightSide, run: int = 0, stop: NDArray[np.uint8] | None = None
     ) -> None:
         model, dtype, scheme = task.model, task.dtype, task.scheme
+        assert not isinstance(scheme, Rosenbrock), "implicit steps have a stepper of their own"
         self._task, self._right_side = task, right_side
         state = state_of(model, x, dtype)
         pages = np.zeros((N_PAGES, *state.shape), dtype=dtype)
         pages[NOW] = state
-        self._table = np.zeros((0, 0))
-        if scheme is not None:
-            error = np.zeros_like(scheme.b) if scheme.error is None else scheme.error
-            self._table = np.concatenate([scheme.a, scheme.b[None], error[None]])
+        self._table = np.zeros((0, 0)) if scheme is None else scheme.table
+        self._loop: Any = layers if scheme is None else adaptive if scheme.adaptive else fixed
         stages = np.zeros((self._table.shape[1], *state.shape), dtype=dtype)
         self._clock = np.zeros((), dtype=CLOCK)
         self._state = RunState(pages, stages, self._clock[()])
-        self._step = step_pointer(right_side.kernel, dtype, task.layers)
+        self._step = step_pointer(right_side.kernel, dtype, scheme is None)
         self._phases = phases(model, task.t_end)
-        self._key = np.uint64(key_of(task.seed, run))
+        self._key = np.uint64(key_of(task.seed, run) if model.noise else 0)
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self.outcome: Outcome | None = None
         self._settled: Settled | None = None
@@ -188,6 +229,9 @@ class CpuStepper:
 
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """See contract.Stepper."""
+        times = np.ascontiguousarray(times, dtype=np.float64)
+        if not frames.flags.c_contiguous:
+            raise ValueError("frames must lie in memory row by row: compiled code fills them")
         self._clock["frame"] = 0
         while self.outcome is None:
             t_stop, kind = self._phases[0]
@@ -258,11 +302,8 @@ class CpuStepper:
 
     def _call(self, goal: Goal, output: Output) -> int:
         """One call of the loop that steps this run; returns a code of status.py."""
-        scheme, right, dtype = self._task.scheme, self._right_side, self._task.dtype
-        kernel: Any = layers if scheme is None else adaptive if scheme.adaptive else fixed
-        arguments: tuple[Any, ...] = (self._step, right.sums, right.part, right.field, self._state, goal, output)
-        if kernel is adaptive:
-            arguments = (*arguments, *around_steps(dtype, typeof(output.times), typeof(output.frames)))
-        compile_by_two(kernel, arguments)
+        right = self._right_side
+        pointers = (self._step, right.sums, right.part)
+        loop = loop_of(self._loop, *pointers, self._task.dtype, output.frames.dtype)
         with right.ready():
-            return int(kernel(*arguments))
+            return loop.enter(*pointers, right.field, self._state, goal, output, *loop.around)

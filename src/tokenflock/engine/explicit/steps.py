@@ -7,7 +7,6 @@ Tables and step control are those of engine/reference.py.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numba import from_dtype, typeof, types
 from numpy.typing import NDArray
 
 from tokenflock.engine.compiled.declare import inline, kernel, pointed
-from tokenflock.engine.compiled.pointers import Pointer, pointer_to
+from tokenflock.engine.compiled.pointers import Pointer, PointerType, pointer_to
 from tokenflock.engine.explicit.velocity import retract
 from tokenflock.engine.explicit.work import NUMBERS, SPHERE, Numbers, velocity_signature
 from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FULL, NOT_FINITE, ON, PAUSED, SMALL, STOPPED
@@ -65,16 +64,19 @@ class Output(NamedTuple):
     frames: Numbers
 
 
-@lru_cache
-def around_steps(dtype: str, times: Any, frames: Any) -> tuple[Pointer, Pointer]:
-    """Pointers to what adaptive steps begin with, and to what keeps the wanted times in arrays of these types."""
+def record_types(dtype: str, kept: np.dtype[Any]) -> tuple[Any, Any, Any]:
+    """The types of RunState, Goal and Output of a run in a dtype whose frames are kept in another."""
     pages, table = np.zeros((0, 0, 0), dtype=dtype), np.zeros((0, 0))
     state = RunState(pages, pages, np.zeros((), dtype=CLOCK)[()])
     goal = Goal(0.0, 0, 0, table, 0.0, 0.0, 0.0, 0.0, 0, 0, np.uint64(0), np.zeros(0, dtype=np.uint8))
-    velocity = velocity_signature(dtype)
-    opening = types.void(types.FunctionType(velocity), *velocity.args[:3], typeof(state), typeof(goal))
-    output = types.NamedTuple((times, frames), Output)
-    keeping = types.void(typeof(state), output, from_dtype(NUMBERS), types.boolean)
+    return typeof(state), typeof(goal), typeof(Output(np.zeros(0), np.zeros((0, 0, 0), dtype=kept)))
+
+
+def around_steps(dtype: str, kept: np.dtype[Any]) -> tuple[Pointer, Pointer]:
+    """Pointers to what adaptive steps begin with, and to what keeps the wanted times."""
+    velocity, (state, goal, output) = velocity_signature(dtype), record_types(dtype, kept)
+    opening = types.void(PointerType(velocity), *velocity.args[:3], state, goal)
+    keeping = types.void(state, output, from_dtype(NUMBERS), types.boolean)
     return pointer_to(first_step, opening), pointer_to(emit, keeping)
 
 

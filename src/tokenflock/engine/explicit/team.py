@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokenflock.engine.compiled.atomics import pause, publish, read, step_aside, take
 from tokenflock.engine.compiled.declare import inline, kernel, pointed
@@ -35,13 +34,6 @@ NONE = 1 << 40  # more parts than there are: nobody can take one
 # for the rest of a call: the machine is busy with something else, and a helper that sleeps with a part of the work
 # holds up everyone.
 SPIN, PATIENCE = 300, 40_000
-
-
-def new_queue() -> NDArray[np.int64]:
-    """An empty work queue: all parts handed out, or an early helper would take one before it is there."""
-    queue = np.zeros(QUEUE_SIZE, dtype=np.int64)
-    queue[NEXT] = NONE
-    return queue
 
 
 @inline

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.engine.compiled.lanes import PAD
+from tokenflock.engine.compiled.lanes import BYTES, PAD
 from tokenflock.engine.explicit.mutual_products import STRIPS, tile_size
 from tokenflock.engine.explicit.pairs import CHUNKS
 from tokenflock.engine.explicit.products import TILE
-from tokenflock.engine.explicit.team import new_queue
+from tokenflock.engine.explicit.team import NEXT, NONE, QUEUE_SIZE
 from tokenflock.engine.explicit.work import (
+    CALL,
     EUCLIDEAN,
     FORM,
     NUMBERS,
@@ -28,13 +29,14 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, visible
+from tokenflock.model import Model, log2_masses, masses, visible
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
 LOG2E = 1.0 / math.log(2.0)
 PRODUCTS_FROM_DIM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
-NEAR_KERNELS = ("near2", "near3", "mutual")
+WEIGHED = ("weighed2", "weighed3")
+NEAR_KERNELS = ("near2", "near3", "mutual", *WEIGHED)
 PRODUCTS = ("products", "mutual_products")
 
 
@@ -48,11 +50,14 @@ def kernel_for(model: Model) -> str:
     special = traits(model)
     if not special.ordinary:
         return "general"
+    extra = model.bias is not None or model.masses is not None
     if model.space == "rescaled" and not math.isinf(model.beta):
-        if model.bias is not None:
+        if extra:
             return "leader_biased"
         return "products" if model.dim >= PRODUCTS_FROM_DIM else f"leader{model.dim if model.dim <= 3 else ''}"
-    if math.isinf(model.beta) or model.bias is not None:
+    if model.masses is not None and model.dim in (2, 3) and special.nearest:
+        return f"weighed{model.dim}"
+    if math.isinf(model.beta) or extra:
         return "rare"
     if model.dim >= PRODUCTS_FROM_DIM and model.frozen is None:
         return "mutual_products" if model.mask == "full" and special.simple else "products"
@@ -62,26 +67,26 @@ def kernel_for(model: Model) -> str:
 
 
 def is_plain(model: Model) -> bool:
-    """Whether the short velocity does: the papers' main case, V = c I on the sphere with B = c' I and no extras."""
+    """Whether the short velocity does: V = c I on the sphere with B = c' I and no extras but masses."""
     name = kernel_for(model)
-    short = name in (*NEAR_KERNELS, *PRODUCTS) or (name == "general" and model.normaliser == "softmax")
-    return short and traits(model).simple
+    short = name in (*NEAR_KERNELS, *PRODUCTS) or (name in ("general", "rare") and model.normaliser == "softmax")
+    return short and traits(model).plain
 
 
-def _numbers(model: Model, n: int, form: Array, mu: float, rho: float) -> Any:
+def _numbers(model: Model, kernel: str, n: int, form: Array, mu: float, rho: float) -> Any:
     record = np.zeros((), dtype=NUMBERS)
     record["n"], record["d"] = n, model.dim
     record["space"] = {"sphere": SPHERE, "euclidean": EUCLIDEAN, "rescaled": RESCALED}[model.space]
     record["by_count"] = model.normaliser != "softmax"
     record["hard"] = math.isinf(model.beta)
-    record["scaled"] = kernel_for(model) in (*NEAR_KERNELS, "mutual_products")
-    record["by_differences"] = model.space == "rescaled" and kernel_for(model) == "products"
+    record["scaled"] = kernel in (*NEAR_KERNELS, "mutual_products")
+    record["by_differences"] = model.space == "rescaled" and kernel == "products"
     record["scalar_form"] = traits(model).scalar_form and model.space != "rescaled"
     record["scalar_value"] = traits(model).scalar_value
     record["activation"] = ACTIVATIONS["none" if model.feedforward is None else model.feedforward.activation]
     # Tokens times `scale` have s_ij - s_ii = -|x_i - x_j|^2 for the near kernels, and s_ij = <x_i, x_j> for all others.
     # At beta = 0 any tiny scale gives equal weights.
-    factor = 0.5 if kernel_for(model) in NEAR_KERNELS else 1.0
+    factor = 0.5 if kernel in NEAR_KERNELS else 1.0
     record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * factor), 1e-10)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
@@ -89,8 +94,11 @@ def _numbers(model: Model, n: int, form: Array, mu: float, rho: float) -> Any:
     return record[()]
 
 
-def lay_out(model: Model, n: int, dtype: str, layer_step: float = 0.0) -> Terms:
-    """The Terms of a model for n tokens. layer_step: dt of rescaled layers, whose V is R^-1 V (E13)."""
+def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0.0) -> Terms:
+    """The Terms of a model for n tokens and the pair kernel that serves it (`kernel_for`).
+
+    layer_step: dt of rescaled layers, whose V is R^-1 V (E13).
+    """
     columns, hard, d = columns_for(n), math.isinf(model.beta), model.dim
     form = model.form * (1.0 if hard else model.beta * LOG2E)
     total = model.values.sum(axis=0)
@@ -111,47 +119,74 @@ def lay_out(model: Model, n: int, dtype: str, layer_step: float = 0.0) -> Terms:
         return np.array(array, dtype=kind, order="C")
 
     return Terms(
-        numbers=_numbers(model, n, form, mu, rho),
+        numbers=_numbers(model, kernel, n, form, mu, rho),
         heads=own(np.stack([form, values, values - values[:, :1, :1] * np.eye(d)])),
         flow=own(total - mu * np.eye(d), "float64"),
         slopes=own(model.slopes * (1.0 if hard else LOG2E), "float64"),
-        rows=own(np.stack([lo, hi, hi - lo + weights.sum()])),
+        rows=own(np.stack([lo, hi, _counts(model, n, columns) + weights.sum()])),
         frozen=own(np.concatenate([frozen.T, (weights if hard else np.log2(weights))[None]])),
+        masses=own(_masses(model, n, columns, hard or kernel in WEIGHED, dtype)),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
     )
 
 
-def scratch(model: Model, terms: Terms, dtype: str, short: bool) -> Work:
-    """Work arrays for the kernel that will run; those that it does not need are left empty. O(n d) numbers.
+def _counts(model: Model, n: int, columns: int) -> Array:
+    """(E3) sum_k a_ik over the visible k of every row; padding repeats the last row."""
+    (lo, hi), counted = visible(model.mask, n), masses(model, n)
+    upto = np.concatenate([np.zeros((len(counted), 1)), counted.cumsum(axis=1)], axis=1)
+    row = np.arange(n) if len(upto) > 1 else 0
+    counts = upto[row, hi] - upto[row, lo]
+    return np.concatenate([counts, np.full(columns - n, counts[-1])])
+
+
+def _masses(model: Model, n: int, columns: int, as_given: bool, dtype: str) -> Array:
+    """Terms.masses. as_given: not their logarithms."""
+    if model.masses is None:
+        return np.zeros((0, 0))
+    lines = (masses(model, n) if as_given else log2_masses(model, n)).T
+    if lines.shape[1] == 1:
+        return lines
+    # Rows are taken a register at a time while j runs: what it needs of them must lie side by side.
+    lines = np.concatenate([lines, np.zeros((n, columns - n))], axis=1)
+    m = BYTES // np.dtype(dtype).itemsize
+    return lines.reshape(n, -1, m).swapaxes(0, 1).reshape(-1, n * m)
+
+
+def scratch(kernel: str, terms: Terms, short: bool) -> Work:
+    """Work arrays of one run by a pair kernel; those that it does not need are left empty. O(n d) numbers.
 
     short: for the short velocity, which scales the tokens.
     """
-    d, columns, name = model.dim, terms.rows.shape[1], kernel_for(model)
-    n = int(terms.numbers["n"])
+    dtype, columns = terms.heads.dtype, terms.rows.shape[1]
+    n, d = int(terms.numbers["n"]), int(terms.numbers["d"])
 
     def make(*shape: int) -> Numbers:
         return np.zeros(shape, dtype=dtype)
 
     tokens = make(8, d, columns)
-    scaled = make(3 if name == "mutual" else d, columns) if short or terms.numbers["scaled"] else None
+    scaled = make(3 if kernel == "mutual" else d, columns) if short or terms.numbers["scaled"] else None
     own: dict[str, Numbers] = {}
-    if name == "mutual":
+    if kernel == "mutual":
         own = {"partial": make(CHUNKS, 4, columns)}
-    elif name == "products":
+    elif kernel == "products":
         own = {"by_rows": make(2, n, d), "tile": make(1, TILE * (n + d))}
-    elif name == "mutual_products":
+    elif kernel == "mutual_products":
         own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
         own |= {"partial": make(STRIPS, n, d), "per_token": make(STRIPS, n)}
-    elif name.startswith("leader"):
-        own = {"per_token": make(d, columns)}
+    elif kernel.startswith("leader"):
+        own = {"per_token": make(d + 1, columns)}
+    queue = np.zeros(QUEUE_SIZE, dtype=np.int64)
+    queue[NEXT] = NONE  # all parts handed out, or an early helper would take one before it is there
     pairs = no_pairs(dtype)._replace(
         numbers=terms.numbers,
-        queue=new_queue(),
+        call=np.zeros((), dtype=CALL)[()],
+        queue=queue,
         x=tokens[X] if scaled is None else scaled,
         u=tokens[U] if scaled is None else scaled,
         rows=terms.rows,
         frozen=terms.frozen,
+        masses=terms.masses,
         p=tokens[P],
         z=make(1, columns),
         top=make(1, columns),

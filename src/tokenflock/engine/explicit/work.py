@@ -19,6 +19,8 @@ import numpy as np
 from numba import typeof, types
 from numpy.typing import NDArray
 
+from tokenflock.engine.compiled.pointers import PointerType
+
 Numbers = NDArray[Any]  # of float64 or float32, the dtype of a run
 
 SPHERE, EUCLIDEAN, RESCALED = 0, 1, 2  # Terms.numbers.space
@@ -72,6 +74,9 @@ class Terms(NamedTuple):
     slopes: Numbers  # (H,) of the bias, in the units of the form
     rows: Numbers  # (3, columns): lo, hi, number of visible tokens
     frozen: Numbers  # (d + 1, m): frozen tokens and log2 of their weights (hardmax: the weights)
+    # (n, 1), or (columns / m, n m) with a_ij at [i / m, j m + i % m], m the width of a register, or (0, 0) without
+    # masses: log2 of them, but as they are for hardmax and for the kernels `weighed`
+    masses: Numbers
     inner: Numbers  # (k, d + 1): the feed-forward's a and b
     outer: Numbers  # (d, k): its w
 
@@ -86,6 +91,7 @@ class PairWork(NamedTuple):
     u: Numbers  # (d, columns) queries B'x
     rows: Numbers  # those of Terms
     frozen: Numbers  # those of Terms
+    masses: Numbers  # those of Terms
     p: Numbers  # (d, columns) result: sum_j w_ij (x_j - x_i)
     z: Numbers  # (1, columns) result: sum_j w_ij
     top: Numbers  # (1, columns) result: the logit that has weight 1
@@ -113,8 +119,9 @@ class Field(NamedTuple):
     work: Work
 
 
-def no_pairs(dtype: str) -> PairWork:
-    """A PairWork without anything in it: each sum fills in the arrays that it needs."""
+@lru_cache
+def no_pairs(dtype: str | np.dtype[Any]) -> PairWork:
+    """A PairWork without anything in it: each run fills in a `call` of its own and the arrays that its sums need."""
     table, pages = np.zeros((0, 0), dtype=dtype), np.zeros((0, 0, 0), dtype=dtype)
     three = {"by_rows": pages, "partial": pages}
     two = dict.fromkeys((name for name in PairWork._fields[3:] if name not in three), table)
@@ -132,14 +139,14 @@ def part_signature(dtype: str) -> Any:
 def sums_signature(dtype: str) -> Any:
     """Of what runs the parts: (part, pairs)."""
     part = part_signature(dtype)
-    return types.void(types.FunctionType(part), part.args[0])
+    return types.void(PointerType(part), part.args[0])
 
 
 @lru_cache
 def _field_type(dtype: str) -> Any:
     two, three, four = (np.zeros((0,) * k, dtype=dtype) for k in (2, 3, 4))
     pairs = no_pairs(dtype)
-    terms = Terms(pairs.numbers, four, np.zeros((0, 0)), np.zeros(0), two, two, two, two)
+    terms = Terms(pairs.numbers, four, np.zeros((0, 0)), np.zeros(0), two, two, two, two, two)
     return typeof(Field(terms, Work(pairs, three, two, three, two)))
 
 
@@ -147,7 +154,7 @@ def _field_type(dtype: str) -> Any:
 def velocity_signature(dtype: str) -> Any:
     """Of every velocity: (sums, part, field, y, t, kind, out)."""
     sums, page = sums_signature(dtype), typeof(np.zeros((0, 0), dtype=dtype))
-    pointers = (types.FunctionType(sums), sums.args[0])
+    pointers = (PointerType(sums), sums.args[0])
     return types.void(*pointers, _field_type(dtype), page, types.float64, types.int64, page)
 
 

@@ -24,6 +24,7 @@ from tokenflock.engine.machine import threads
 from tokenflock.engine.traits import traits
 from tokenflock.model import Model, visible
 from tokenflock.options import Window
+from tokenflock.preparation import prepared
 
 TOLERANCE = 1e-13  # of a velocity, when none is given
 FEWEST = 48  # tokens below which pairs are always faster
@@ -84,6 +85,7 @@ def registers_for(model: Model, n: int, tolerance: float = TOLERANCE) -> int:
     return registers(model.dim, sharpness(model), tail_allowed(model, n, tolerance))
 
 
+@prepared
 def waves_s(model: Model, n: int) -> float:
     """One velocity by waves."""
     waves = registers_for(model, n)
@@ -119,8 +121,12 @@ def few_error(model: Model, n: int, allowed: float) -> float:
 
 def are_few(task: Task, n: int) -> bool:
     """Whether few.py can run this: the papers' main case, with velocities as accurate as its tolerances ask."""
-    model, allowed = task.model, task.rtol + task.atol
-    if task.scheme is None or task.dtype != "float64" or n > MOST_TOKENS or model.dim not in MOST_REGISTERS:
+    return task.scheme is not None and task.dtype == "float64" and few_serve(task.model, n, task.rtol + task.atol)
+
+
+def few_serve(model: Model, n: int, allowed: float) -> bool:
+    """Whether few.py computes velocities of a model with errors up to `allowed`."""
+    if n > MOST_TOKENS or model.dim not in MOST_REGISTERS:
         return False
     plain = model.mask in ("causal", "full") and model.normaliser == "softmax" and traits(model).simple
     if not plain or not model.values[0, 0, 0] or sharpness(model) > MOST_SHARPNESS:

@@ -27,8 +27,8 @@ from tokenflock.engine.explicit.steps import N_PAGES
 from tokenflock.engine.explicit.terms import is_plain
 from tokenflock.engine.explicit.work import part_signature, sums_signature
 from tokenflock.engine.harmonic.circle import circle, circle_any
-from tokenflock.engine.harmonic.cost import TOLERANCE, are_few, few_error, waves_s
-from tokenflock.engine.harmonic.few import by_few_waves
+from tokenflock.engine.harmonic.cost import TOLERANCE, waves_s
+from tokenflock.engine.harmonic.few import by_few_waves, few_waves
 from tokenflock.engine.harmonic.series import (
     BLOCKS,
     EPS,
@@ -56,10 +56,11 @@ from tokenflock.engine.harmonic.series import (
 )
 from tokenflock.engine.harmonic.sphere import sphere
 from tokenflock.engine.harmonic.velocity import sum_waves, waves_velocity
-from tokenflock.engine.machine import machine_bytes, threads
+from tokenflock.engine.machine import threads
 from tokenflock.engine.traits import traits
 from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
+from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, kind_at
 from tokenflock.schemes import TSIT5
 
@@ -195,6 +196,7 @@ class HarmonicEngine(Engine):
             (math.isinf(model.beta), "beta=inf has no series of waves."),
             (model.bias is not None, "An ALiBi bias is no function of the angle between tokens."),
             (model.frozen is not None, "It has no frozen tokens."),
+            (model.masses is not None, "It counts every token once: it has no masses."),
             (model.dim == 3 and not scalar, "On S^2 it needs Q'K = c I."),
             (model.dim == 3 and model.n_heads > 1, "On S^2 it has one head."),
             (model.dim == 3 and scalar and not traits(model).near, "On S^2 it needs beta Q'K = c I with c >= 0."),
@@ -235,11 +237,12 @@ class HarmonicEngine(Engine):
         self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
     ) -> Stepper:
         """A run from x (n, d), if the first velocity is as good as the tolerances ask."""
-        check_memory(task, *x.shape)
         allowed = task.rtol + task.atol
-        if are_few(task, len(x)):
-            self._note(few_error(task.model, len(x), allowed))
+        few = None if task.scheme is None else few_waves(task.model, len(x), allowed)
+        if few is not None:
+            self._worst = max(self._worst, few.error)
             return CpuStepper(task, x, by_few_waves(task, len(x), wide), run, stop)
+        check_memory(task, *x.shape)
         stepper = HarmonicStepper(task, x, run, wide, stop, max(SHARE * allowed, EPS), self._note)
         y = state_of(task.model, x, task.dtype)
         stepper.velocity(y, 0.0, np.zeros_like(y))

@@ -6,15 +6,15 @@ Errors of velocities are absolute, and bounded before the run begins: a token's 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from tokenflock.engine.compiled.pointers import Pointer, pointer_to
 from tokenflock.engine.contract import Task
 from tokenflock.engine.explicit.stepper import RightSide, by_pairs
-from tokenflock.engine.explicit.terms import columns_for
 from tokenflock.engine.explicit.work import part_signature, sums_signature
-from tokenflock.engine.harmonic.cost import few_registers, few_tail
+from tokenflock.engine.harmonic.cost import few_error, few_registers, few_serve, few_tail
 from tokenflock.engine.harmonic.few_circle import few_circle_velocity, no_part, no_sums
 from tokenflock.engine.harmonic.few_sphere import HEIGHT, N_PAGES, few_sphere_velocity, sphere_part, sum_moments
 from tokenflock.engine.harmonic.series import (
@@ -34,6 +34,8 @@ from tokenflock.engine.harmonic.series import (
     sphere_series,
 )
 from tokenflock.geometry import Array
+from tokenflock.model import Model
+from tokenflock.preparation import prepared
 
 WIDE_FROM = 10_000  # tokens times registers, some 20 microseconds, from which a velocity is shared among the cores
 TILE_ROWS = 6
@@ -78,25 +80,46 @@ def _pointers(shared: bool) -> tuple[Pointer, Pointer]:
     return pointer_to(sums, sums_signature("float64")), pointer_to(part, part_signature("float64"))
 
 
-def by_few_waves(task: Task, n: int, wide: bool) -> RightSide:
-    """The velocity of a task by waves, in few passes."""
-    model, allowed = task.model, task.rtol + task.atol
-    shared = model.dim == 3 and model.mask == "full"  # among the cores, if there is enough of it
+class FewWaves(NamedTuple):
+    """What all runs of a model with so many tokens have alike."""
+
+    tables: Array
+    shared: bool  # whether the cores share a velocity, if there is enough of it
+    worth_sharing: bool
+    error: float  # a bound of that of a velocity
+
+
+@prepared
+def few_waves(model: Model, n: int, allowed: float) -> FewWaves | None:
+    """The waves for velocities with errors up to `allowed`; None where they cannot serve."""
+    if not few_serve(model, n, allowed):
+        return None
+    shared = model.dim == 3 and model.mask == "full"
     table = _table(model.dim, sharpness(model), few_tail(n, allowed))
-    length = max(table.shape[1], WIDTH * WIDTH)
-    tables = np.zeros((N_ROWS, length))
+    tables = np.zeros((N_ROWS, max(table.shape[1], WIDTH * WIDTH)))
     tables[:, : table.shape[1]] = table
     tables[NUMBERS, VALUE] = model.values[0, 0, 0]
+    worth_sharing = shared and n * few_registers(model, n, allowed) >= WIDE_FROM
+    return FewWaves(tables, shared, worth_sharing, few_error(model, n, allowed))
+
+
+def by_few_waves(task: Task, n: int, wide: bool) -> RightSide:
+    """The velocity of one run of a task by waves, in few passes."""
+    model = task.model
+    waves = few_waves(model, n, task.rtol + task.atol)
+    assert waves is not None
+    shared, length = waves.shared, waves.tables.shape[1]
     given = by_pairs(model, n, task.dtype)
-    pairs = given.field.work.pairs._replace(
-        tables=tables,
-        per_token=np.zeros((HEIGHT + 1, columns_for(n))),
+    work = given.field.work
+    pairs = work.pairs._replace(
+        tables=waves.tables,
+        per_token=np.zeros((HEIGHT + 1, work.pairs.z.shape[1])),
         tile=np.zeros((TILE_ROWS, length)),
         partial=np.zeros((N_PAGES if shared else 0, 2, length)),
     )
     return RightSide(
         few_circle_velocity if model.dim == 2 else few_sphere_velocity,
         *_pointers(shared),
-        given.field._replace(work=given.field.work._replace(pairs=pairs)),
-        wide and shared and n * few_registers(model, n, allowed) >= WIDE_FROM,
+        given.field._replace(work=work._replace(pairs=pairs)),
+        wide and waves.worth_sharing,
     )

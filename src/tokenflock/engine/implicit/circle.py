@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from tokenflock.engine.compiled.declare import inline, kernel
-from tokenflock.engine.compiled.lanes import absolute, fma, indices, load, splat, store, total, width, within
-from tokenflock.engine.implicit.attention import LOG2E, attend, multiply
+from tokenflock.engine.compiled.lanes import absolute, fma, load, splat, store, total, width
+from tokenflock.engine.implicit.attention import LOG2E, attend, multiply, place
 from tokenflock.engine.implicit.system import HeadArrays, Row
 from tokenflock.engine.implicit.tangent import reflect
 
@@ -36,15 +36,15 @@ def _moments(x, e, head, row):
     i, first, last, weights, fixed = row
     m = width(x)
     e0, e1, x0, x1 = splat(e[0, i]), splat(e[1, i]), splat(x[0, i]), splat(x[1, i])
-    own0, own1, here, none = splat(vx[0, i]), splat(vx[1, i]), splat(float(i)), splat(0.0)
+    own0, own1, none, kept = splat(vx[0, i]), splat(vx[1, i]), splat(0.0), weights[0, i]
     pulls, sides, sizes = none, none, none
+    weights[0, i] = 0.0  # token i is left out rather than taken off: 1 - 1 would not leave what is far below rounding
     for j in range(first // m * m, last, m):
-        w, there0, there1, k = load(weights, 0, j), load(vx, 0, j), load(vx, 1, j), indices(float(j))
+        w, there0, there1 = load(weights, 0, j), load(vx, 0, j), load(vx, 1, j)
         pulls = fma(w, fma(e0, there0 - own0, e1 * (there1 - own1)), pulls)
         sizes = fma(w, absolute(there0 - own0) + absolute(there1 - own1), sizes)
-        # Lane i is left out rather than taken off: 1 - 1 would not leave what is far below rounding.
-        away = within(none, w, here, k, k + splat(1.0))
-        sides = fma(away, fma(x0, there0, x1 * there1), sides)
+        sides = fma(w, fma(x0, there0, x1 * there1), sides)
+    weights[0, i] = kept
     pull, side, size = total(pulls), total(sides), total(sizes)
     for k in range(fixed.size):
         size += fixed[k] * (abs(frozen[0, k] - vx[0, i]) + abs(frozen[1, k] - vx[1, i]))
@@ -54,8 +54,8 @@ def _moments(x, e, head, row):
 
 
 @inline
-def _fill(e, ve, head, row, pull, jacobian):
-    """Row i of J += a_ij (<e_i, V e_j> + b_j <u_i, e_j>), b_j = <e_i, V x_j - V x_i> - pull.
+def _fill(e, ve, head, row, center, jacobian, add):
+    """Row i of J = or, if `add`, += a_ij (<e_i, V e_j> + b_j <u_i, e_j>), b_j = <e_i, V x_j - V x_i> + center.
 
     Returns sum_j a_ij b_j <e_i, r_j>.
     """
@@ -63,14 +63,15 @@ def _fill(e, ve, head, row, pull, jacobian):
     i, first, last, weights, _ = row
     m = width(e)
     e0, e1, own0, own1 = splat(e[0, i]), splat(e[1, i]), splat(vx[0, i]), splat(vx[1, i])
-    u0, u1, f = splat(u[0, i] / LOG2E), splat(u[1, i] / LOG2E), splat(pull)
+    u0, u1, c = splat(u[0, i] / LOG2E), splat(u[1, i] / LOG2E), splat(center)
     sums = splat(0.0)
     for j in range(first // m * m, last, m):
         w = load(weights, 0, j)
-        left = w * (fma(e0, load(vx, 0, j) - own0, e1 * (load(vx, 1, j) - own1)) - f)
+        left = w * (fma(e0, load(vx, 0, j) - own0, e1 * (load(vx, 1, j) - own1)) + c)
         turn = fma(u0, load(e, 0, j), u1 * load(e, 1, j))
         along = fma(e0, load(ve, 0, j), e1 * load(ve, 1, j))
-        store(jacobian, i, j, load(jacobian, i, j) + fma(left, turn, w * along))
+        entry = fma(left, turn, w * along)
+        store(jacobian, i, j, load(jacobian, i, j) + entry if add else entry)
         sums = fma(left, fma(e0, load(r, 0, j), e1 * load(r, 1, j)), sums)
     return total(sums)
 
@@ -80,7 +81,6 @@ def linearise(system):
     """J below the diagonal in the place of the attention, and its diagonal; see jacobian.linearise."""
     tokens, heads, tangent, jacobian = system.tokens, system.heads, system.tangent, system.attention.matrix
     x, n, value = tokens.x, tokens.n, heads.value
-    m = width(x)
     e, ve = np.zeros((2, x.shape[1])), np.zeros((value.shape[0], 2, x.shape[1]))
     multiply(x, heads)
     _tangents(x, n, tangent.reflections, e)
@@ -91,25 +91,26 @@ def linearise(system):
     for i in range(n):
         attention = system.attention
         row = Row(i, int(tokens.rows[0, i]), int(tokens.rows[1, i]), attention.row, attention.frozen)
-        for j in range(row.first // m * m, row.last, m):
-            store(jacobian, i, j, splat(0.0))
         d = tangent.sizes[i] = 0.0
         for h in range(value.shape[0]):
             head = HeadArrays(heads.value[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
             vx, u, fixed = head.values, head.queries, row.frozen
-            attend(x, tokens.frozen, u, row)
+            mass = attend(tokens, u, row)
             pull, side, size = _moments(x, e, head, row)
-            d += _fill(e, ve[h], head, row, pull, jacobian) - side
+            tangent.drives[h, i, 0], tangent.centers[h, i, 0] = pull, 0.0
+            if not heads.scalar_value:
+                tangent.centers[h, i, 0] = e[0, i] * vx[0, i] + e[1, i] * vx[1, i]
+            place(tangent.drives[h, i], tangent.centers[h, i], tokens.by_count, mass)
+            center = tangent.centers[h, i, 0]
+            d += _fill(e, ve[h], head, row, center, jacobian, h > 0) - side
             for k in range(fixed.size):
                 gap = e[0, i] * (head.frozen[0, k] - vx[0, i]) + e[1, i] * (head.frozen[1, k] - vx[1, i])
-                d += fixed[k] * (gap - pull) * (e[0, i] * head.frozen[2, k] + e[1, i] * head.frozen[3, k])
+                d += fixed[k] * (gap + center) * (e[0, i] * head.frozen[2, k] + e[1, i] * head.frozen[3, k])
             own = row.weights[0, i]
-            d -= own * pull * (u[0, i] * e[0, i] + u[1, i] * e[1, i]) / LOG2E
-            tangent.pulls[h, i, 0], tangent.own_values[h, i, 0] = pull, 0.0
+            d += own * center * (u[0, i] * e[0, i] + u[1, i] * e[1, i]) / LOG2E
             tangent.sizes[i] += size
             if not heads.scalar_value:
-                tangent.own_values[h, i, 0] = e[0, i] * vx[0, i] + e[1, i] * vx[1, i]
-                tangent.sizes[i] += abs(vx[0, i]) + abs(vx[1, i])
+                tangent.sizes[i] += mass * (abs(vx[0, i]) + abs(vx[1, i]))
                 inner = x[0, i] * vx[0, i] + x[1, i] * vx[1, i]
                 d += own * (e[0, i] * ve[h, 0, i] + e[1, i] * ve[h, 1, i] - inner)
         tangent.diagonal[i, 0, 0] = d

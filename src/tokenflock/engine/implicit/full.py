@@ -34,7 +34,7 @@ def matrix_of(system: System) -> Array:
         gap = np.einsum("iap,aij->ijp", E, vx[:, None, :n] - vx[:, :n, None], optimize=True)
         turn = np.einsum("ai,jaq->ijq", heads.queries[h][:, :n] / LOG2E, E, optimize=True)
         along = np.einsum("iap,ab,jbq->ijpq", E, value, E, optimize=True)
-        part = along + (gap - tangent.pulls[h][:, None])[..., None] * turn[:, :, None, :]
+        part = along + (gap + tangent.centers[h][:, None])[..., None] * turn[:, :, None, :]
         J += np.einsum("ij,ijpq->ipjq", a, part)
     index = np.arange(n)
     J[index, :, index, :] = tangent.diagonal
@@ -85,7 +85,7 @@ class FullAlgebra:
     def linearise(self, system: System) -> None:
         """Fill a system from its tokens."""
         jacobian.linearise(system)
-        dense = system.tangent.pulls[0].size <= DENSE and system.attention.kept
+        dense = system.tangent.drives[0].size <= DENSE and system.attention.kept
         self._matrix = matrix_of(system) if dense else None
 
     def solve(self, system: System, c: float, fresh: bool, b: Array, w: Array) -> None:

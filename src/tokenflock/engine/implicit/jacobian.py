@@ -1,14 +1,15 @@
 """The linear algebra of an implicit step on the sphere: the Jacobian of (E6), applied, and solved where it is causal.
 
 Tangent vectors w_i have d - 1 coordinates in the plane of token i, whose basis E_i is that of tangent.py. With
-u_i = beta B' x_i, r_j = beta B x_j, a_ij the attention of one head and f_i = sum_j a_ij E_i' V x_j its tangent pull,
+u_i = beta B' x_i, r_j = beta B x_j, a_ij the attention of one head and f_i = sum_j a_ij E_i' V x_j its tangent drive,
 the Jacobian is
 
-    J_ij = a_ij (E_i' V E_j + (E_i' V x_j - f_i) (E_j' u_i)')                                           j != i
-    J_ii = the same with j = i, plus sum_j a_ij (E_i' V x_j - f_i) (E_i' r_j)' - <x_i, sum_j a_ij V x_j>
+    J_ij = a_ij (E_i' V E_j + b_ij (E_j' u_i)'),   b_ij = E_i' V x_j - f_i (softmax) or E_i' V x_j (count)   j != i
+    J_ii = the same with j = i, plus sum_j a_ij b_ij (E_i' r_j)' - <x_i, sum_j a_ij V x_j>
 
-summed over heads. E_i' V x_j is taken from V x_j - V x_i, and for V = v I the two terms v a_ii of J_ii that cancel are
-left out: so a token that feels only pulls of 1e-300 has a Jacobian of that size, with all its digits.
+summed over heads. b_ij = E_i' (V x_j - V x_i) + c_i with the center c_i of attention.place, and for V = v I the two
+terms v a_ii of J_ii that cancel are left out: so a token that feels only pulls of 1e-300 has a Jacobian of that size,
+with all its digits.
 
 If nobody sees later tokens, J is block lower triangular and (c - J) w = b is solved token by token (`solve`), for
 about the price of one velocity. The attention is kept, n^2 numbers a head, or made again row by row.
@@ -19,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from tokenflock.engine.compiled.declare import inline, kernel
-from tokenflock.engine.compiled.lanes import absolute, fma, indices, load, splat, store, total, width, within
-from tokenflock.engine.implicit.attention import LOG2E, attend, multiply
-from tokenflock.engine.implicit.system import GAP, KEY, LANES, OTHER, SUM, TANGENT, VECTOR, HeadArrays, Row
+from tokenflock.engine.compiled.lanes import absolute, fma, load, splat, store, total, width
+from tokenflock.engine.implicit.attention import LOG2E, attend, multiply, place
+from tokenflock.engine.implicit.system import KEY, MOMENTS, OTHER, SUM, TANGENT, VECTOR, HeadArrays, Kept, Row
 from tokenflock.engine.implicit.tangent import down, reflect, up
 
 
@@ -34,16 +35,15 @@ def _pull(x, head, row, v, scratch, out):
     i, first, last, weights, fixed = row
     values, frozen = head.values, head.frozen
     m, d = width(x), x.shape[0]
-    along, size = 0.0, 0.0
+    along, size, kept = 0.0, 0.0, weights[0, i]
+    weights[0, i] = 0.0  # token i is left out rather than taken off: 1 - 1 would not leave what is far below rounding
     for a in range(d):
         gaps, sides, sizes, own = splat(0.0), splat(0.0), splat(0.0), splat(values[a, i])
         for j in range(first // m * m, last, m):
             w, there = load(weights, 0, j), load(values, a, j)
             gaps = fma(w, there - own, gaps)
             sizes = fma(w, absolute(there - own), sizes)
-            # Lane i is left out here rather than taken off: 1 - 1 would not leave what is far below rounding.
-            away = within(splat(0.0), w, splat(float(i)), indices(float(j)), indices(float(j + 1)))
-            sides = fma(away, there, sides)
+            sides = fma(w, there, sides)
         gap, side = total(gaps), total(sides)
         size += total(sizes)
         for k in range(fixed.size):
@@ -52,20 +52,9 @@ def _pull(x, head, row, v, scratch, out):
             side += fixed[k] * frozen[a, k]
         scratch[VECTOR, a] = gap
         along += x[a, i] * side
+    weights[0, i] = kept
     down(v, i, scratch[VECTOR], out)
     return along, size
-
-
-@inline
-def _add_outer(i, weight, v, block, scratch):
-    """block += weight (E_i' gap + sum) (E_i' key)', the three vectors being rows of scratch."""
-    k = block.shape[0]
-    down(v, i, scratch[KEY], scratch[TANGENT])
-    down(v, i, scratch[GAP], scratch[OTHER])
-    for a in range(k):
-        left = weight * (scratch[OTHER, a] + scratch[SUM, a])
-        for b in range(k):
-            block[a, b] += left * scratch[TANGENT, b]
 
 
 @inline
@@ -90,37 +79,64 @@ def _add_own_value(x, head, row, v, block, scratch):
 
 
 @inline
-def _add_head(x, head, row, v, pull, block, scratch):
-    """Add a head to the block J_ii, and note its pull; returns what `_pull` does."""
+def _add_turns(x, head, row, v, center, block, scratch):
+    """block += what the logits of a head do in J_ii: sum_j a_ij b_ij (E_i' r_j)' + a_ii b_ii (E_i' u_i)'.
+
+    That is E_i' M E_i, M = sum_j a_ij (V x_j - V x_i) r_j', and center times the sum of the keys in the plane.
+    """
     values, queries, keys, frozen = head.values, head.queries, head.keys, head.frozen
     i, first, last, weights, fixed = row
-    d = x.shape[0]
-    along, size = _pull(x, head, row, v, scratch, pull)
-    for a in range(d - 1):
-        scratch[SUM, a] = -pull[a]  # E_i' V x_i - f_i, since the rows of attention sum to 1
-    for j in range(first, last):
+    m, d = width(x), x.shape[0]
+    for b in range(d):
+        turns = splat(0.0)
+        for j in range(first // m * m, last, m):
+            turns = fma(load(weights, 0, j), load(keys, b, j), turns)
+        turn = total(turns) + weights[0, i] * queries[b, i] / LOG2E
+        for k in range(fixed.size):
+            turn += fixed[k] * frozen[d + b, k]
         for a in range(d):
-            scratch[KEY, a], scratch[GAP, a] = keys[a, j], values[a, j] - values[a, i]
-        _add_outer(i, weights[0, j], v, block, scratch)
-    for k in range(fixed.size):
-        for a in range(d):
-            scratch[KEY, a], scratch[GAP, a] = frozen[d + a, k], frozen[a, k] - values[a, i]
-        _add_outer(i, fixed[k], v, block, scratch)
-    for a in range(d):
-        scratch[KEY, a], scratch[GAP, a] = queries[a, i] / LOG2E, 0.0
-    _add_outer(i, weights[0, i], v, block, scratch)
-    for a in range(d - 1):
+            sums, own = splat(0.0), splat(values[a, i])
+            for j in range(first // m * m, last, m):
+                sums = fma(load(weights, 0, j) * (load(values, a, j) - own), load(keys, b, j), sums)
+            scratch[VECTOR, a] = total(sums)
+            for k in range(fixed.size):
+                scratch[VECTOR, a] += fixed[k] * (frozen[a, k] - values[a, i]) * frozen[d + b, k]
+        down(v, i, scratch[VECTOR], scratch[TANGENT])
+        for p in range(d - 1):
+            scratch[MOMENTS + p, b] = scratch[TANGENT, p] + center[p] * turn
+    for p in range(d - 1):
+        down(v, i, scratch[MOMENTS + p], scratch[TANGENT])
+        for q in range(d - 1):
+            block[p, q] += scratch[TANGENT, q]
+
+
+@inline
+def _add_head(system, h, head, row, mass):
+    """Add head h to the block J_ii, and note its drive, center and size; mass is that of the row."""
+    tangent, scratch, scalar_value = system.tangent, system.scratch, system.heads.scalar_value
+    i, x, v = row.i, system.tokens.x, tangent.reflections
+    drive, center, block = tangent.drives[h, i], tangent.centers[h, i], tangent.diagonal[i]
+    along, size = _pull(x, head, row, v, scratch, drive)
+    for a in range(x.shape[0]):
+        scratch[VECTOR, a] = 0.0 if scalar_value else head.values[a, i]
+        size += mass * abs(scratch[VECTOR, a])
+    tangent.sizes[i] += size
+    down(v, i, scratch[VECTOR], center)
+    place(drive, center, system.tokens.by_count, mass)
+    _add_turns(x, head, row, v, center, block, scratch)
+    for a in range(block.shape[0]):
         block[a, a] -= along
-    return size
+    if not scalar_value:
+        _add_own_value(x, head, row, v, block, scratch)
 
 
 @kernel
 def linearise(system):
     """Fills the records of a system from its tokens: products of the heads, tangent planes, attention, blocks J_ii."""
     tokens, heads, tangent, attention = system.tokens, system.heads, system.tangent, system.attention
-    x, n, v, scratch = tokens.x, tokens.n, tangent.reflections, system.scratch
-    multiply(x, heads)
-    reflect(x, n, v)
+    n = tokens.n
+    multiply(tokens.x, heads)
+    reflect(tokens.x, n, tangent.reflections)
     for i in range(n):
         row = Row(i, int(tokens.rows[0, i]), int(tokens.rows[1, i]), attention.row, attention.frozen)
         block = tangent.diagonal[i]
@@ -130,18 +146,12 @@ def linearise(system):
                 block[a, b] = 0.0
         for h in range(heads.value.shape[0]):
             head = HeadArrays(heads.value[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
-            attend(x, tokens.frozen, head.queries, row)
+            mass = attend(tokens, head.queries, row)
             if attention.kept:
-                for j in range(row.first, row.last):
-                    attention.matrix[h * n + i, j] = row.weights[0, j]
-            size = _add_head(x, head, row, v, tangent.pulls[h, i], block, scratch)
-            for a in range(x.shape[0]):
-                scratch[VECTOR, a] = 0.0 if heads.scalar_value else head.values[a, i]
-                size += abs(scratch[VECTOR, a])
-            down(v, i, scratch[VECTOR], tangent.own_values[h, i])
-            if not heads.scalar_value:
-                _add_own_value(x, head, row, v, block, scratch)
-            tangent.sizes[i] += size
+                m = width(tokens.x)
+                for j in range(row.first // m * m, row.last, m):
+                    store(attention.matrix, h * n + i, j, load(row.weights, 0, j))
+            _add_head(system, h, head, row, mass)
 
 
 @kernel(allocates=True)
@@ -176,45 +186,31 @@ def factorise(tangent, c):
 
 
 @inline
-def _recall(tokens, attention, queries, h, row, last):
-    """The attention of a row in head h up to token `last`: copied where it is kept, else made again."""
-    if attention.kept:
-        for j in range(row.first // 8 * 8, last):
-            row.weights[0, j] = attention.matrix[h * tokens.n + row.i, j]
-    else:
-        attend(tokens.x, tokens.frozen, queries, row)
+def _gather(head, row, center, v, lifted, lifted_values, turns, scratch):
+    """sum += sum_j a_ij (E_i' V y_j + b_ij <u_i, y_j>) over the j of a row, whose weights are 0 outside of it.
 
-
-@inline
-def _gather(head, row, pull, v, lifted, lifted_values, skip, scratch):
-    """sum += E_i' sum_j a_ij (V y_j + (V x_j - g_i) <u_i, y_j>) over the j != skip of a row.
-
-    y_j are the lifted tangent vectors, g_i = sum_j a_ij V x_j; the sum is a row of scratch.
+    y_j are the lifted tangent vectors; turns is room for a row, and the sum is a row of scratch.
     """
     values, queries = head.values, head.queries
-    i, first, last, weights, _ = row
-    m, d = width(values), values.shape[0]
-    lo, hi, none = splat(float(first)), splat(float(last)), splat(0.0)
-    turns = none
-    for a in range(d):
-        store(scratch, LANES, a * m, none)
+    i, first, last, weights, line = row
+    m, d, whole = width(values), values.shape[0], splat(0.0)
     for j in range(first // m * m, last, m):
-        w = within(load(weights, 0, j), none, indices(float(j)), lo, hi)
-        w = within(none, w, splat(float(skip)), indices(float(j)), indices(float(j + 1)))
-        turn = splat(queries[0, i]) * load(lifted, 0, j)
+        turn = splat(queries[0, i] / LOG2E) * load(lifted, 0, j)
         for a in range(1, d):
-            turn = fma(splat(queries[a, i]), load(lifted, a, j), turn)
-        turn = turn * w * splat(1.0 / LOG2E)
-        turns = turns + turn
-        for a in range(d):
-            acc = fma(w, load(lifted_values, a, j), load(scratch, LANES, a * m))
-            store(scratch, LANES, a * m, fma(turn, load(values, a, j) - splat(values[a, i]), acc))
+            turn = fma(splat(queries[a, i] / LOG2E), load(lifted, a, j), turn)
+        turn = turn * load(weights, line, j)
+        whole = whole + turn
+        store(turns, 0, j, turn)
     for a in range(d):
-        scratch[VECTOR, a] = total(load(scratch, LANES, a * m))
+        sums, own = splat(0.0), splat(values[a, i])
+        for j in range(first // m * m, last, m):
+            pull = load(weights, line, j) * load(lifted_values, a, j)
+            sums = sums + fma(load(turns, 0, j), load(values, a, j) - own, pull)
+        scratch[VECTOR, a] = total(sums)
     down(v, i, scratch[VECTOR], scratch[TANGENT])
-    whole = total(turns)
+    turned = total(whole)
     for a in range(d - 1):
-        scratch[SUM, a] += scratch[TANGENT, a] - pull[a] * whole
+        scratch[SUM, a] += scratch[TANGENT, a] + center[a] * turned
 
 
 @inline
@@ -232,48 +228,67 @@ def _lift(value, v, i, w, lifted, lifted_values, scratch):
             lifted_values[h, a, i] = s
 
 
+@inline
+def _add_others(system, h, i, last):
+    """sum += what the tokens up to `last` but i itself do to token i in head h, see _gather."""
+    tokens, heads, attention = system.tokens, system.heads, system.attention
+    head = HeadArrays(heads.value[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
+    row = Row(i, int(tokens.rows[0, i]), int(tokens.rows[1, i]), attention.row, attention.frozen)
+    if not attention.kept:
+        attend(tokens, head.queries, row)
+    weights = attention.matrix if attention.kept else attention.row
+    kept = Kept(i, row.first, last, weights, h * tokens.n + i if attention.kept else 0)
+    own = weights[kept.line, i]
+    weights[kept.line, i] = 0.0
+    center, v = system.tangent.centers[h, i], system.tangent.reflections
+    _gather(head, kept, center, v, system.lifted, system.lifted_values[h], system.turns, system.scratch)
+    weights[kept.line, i] = own
+
+
 @kernel
 def solve(system, c, fresh, b, w):
     """w = (c - J)^-1 b for the part of J at and below the diagonal; b and w are (n, d - 1).
 
     fresh: c or J is another than in the last call.
     """
-    tokens, heads, tangent, attention, lifted, lifted_values, scratch = system
+    value, tangent, scratch = system.heads.value, system.tangent, system.scratch
+    lifted, lifted_values = system.lifted, system.lifted_values
     v, inverses, k = tangent.reflections, tangent.inverses, w.shape[1]
     if fresh:
         factorise(tangent, c)
-    for i in range(tokens.n):
-        row = Row(i, int(tokens.rows[0, i]), int(tokens.rows[1, i]), attention.row, attention.frozen)
-        before = Row(i, row.first, i, row.weights, row.frozen)
+    for a in range(lifted.shape[0]):  # a register reaches beyond token i, where nothing is solved yet
+        for j in range(lifted.shape[1]):
+            lifted[a, j] = 0.0
+    for h in range(value.shape[0]):
+        for a in range(lifted.shape[0]):
+            for j in range(lifted.shape[1]):
+                lifted_values[h, a, j] = 0.0
+    for i in range(system.tokens.n):
         for a in range(k):
             scratch[SUM, a] = b[i, a]
-        for h in range(heads.value.shape[0]):
-            head = HeadArrays(heads.value[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
-            _recall(tokens, attention, head.queries, h, row, i)
-            _gather(head, before, tangent.pulls[h, i], v, lifted, lifted_values[h], -1, scratch)
+        for h in range(value.shape[0]):
+            _add_others(system, h, i, i)
         for a in range(k):
             s = 0.0
             for p in range(k):
                 s += inverses[i, a, p] * scratch[SUM, p]
             w[i, a] = s
-        _lift(heads.value, v, i, w[i], lifted, lifted_values, scratch)
+        _lift(value, v, i, w[i], lifted, lifted_values, scratch)
 
 
 @kernel
 def apply(system, c, w, out):
     """out = (c - J) w with all of J."""
-    tokens, heads, tangent, attention, lifted, lifted_values, scratch = system
+    value, tangent, scratch = system.heads.value, system.tangent, system.scratch
+    lifted, lifted_values = system.lifted, system.lifted_values
     v, diagonal, k = tangent.reflections, tangent.diagonal, w.shape[1]
-    for i in range(tokens.n):
-        _lift(heads.value, v, i, w[i], lifted, lifted_values, scratch)
-    for i in range(tokens.n):
-        row = Row(i, int(tokens.rows[0, i]), int(tokens.rows[1, i]), attention.row, attention.frozen)
+    for i in range(system.tokens.n):
+        _lift(value, v, i, w[i], lifted, lifted_values, scratch)
+    for i in range(system.tokens.n):
         for a in range(k):
             scratch[SUM, a] = 0.0
-        for h in range(heads.value.shape[0]):
-            head = HeadArrays(heads.value[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
-            _recall(tokens, attention, head.queries, h, row, row.last)
-            _gather(head, row, tangent.pulls[h, i], v, lifted, lifted_values[h], i, scratch)
+        for h in range(value.shape[0]):
+            _add_others(system, h, i, int(system.tokens.rows[1, i]))
         for a in range(k):
             s = c * w[i, a] - scratch[SUM, a]
             for p in range(k):

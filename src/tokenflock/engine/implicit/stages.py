@@ -127,6 +127,19 @@ def right_side(x, tangent, table, stages, h, k):
     add_stages(table.c[k], stages.solved, k, 1.0 / h, out)
 
 
+@kernel
+def at_rest(stages):
+    """Whether no token has a velocity above its rounding: then nothing ever moves, and all stages are 0."""
+    right, solved = stages.right, stages.solved
+    for i in range(right.shape[0]):
+        for a in range(right.shape[1]):
+            if right[i, a] != 0.0:
+                return False
+    for k in range(solved.shape[0]):
+        copy(right, solved[k])
+    return True
+
+
 @inline
 def largest(w):
     """The length of the longest row; inf if one is not finite."""

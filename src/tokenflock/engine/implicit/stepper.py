@@ -8,6 +8,7 @@ attention see full.py.
 from __future__ import annotations
 
 import math
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +16,14 @@ from numba import types
 from numpy.typing import NDArray
 
 from tokenflock.engine.compiled.pointers import Pointer
-from tokenflock.engine.contract import Outcome, Task
-from tokenflock.engine.implicit import circle, jacobian
+from tokenflock.engine.contract import Bodies, Outcome, Task
+from tokenflock.engine.implicit import circle, dense, jacobian
 from tokenflock.engine.implicit.full import FullAlgebra
 from tokenflock.engine.implicit.stages import RosenbrockTable, Stages, retract
 from tokenflock.engine.implicit.steps import CLOCK, ImplicitGoal, ImplicitRun, LastStep, integrate
 from tokenflock.engine.implicit.system import System, system_of
 from tokenflock.engine.implicit.velocity import pointer_to, team_of, velocity_of
+from tokenflock.engine.implicit.watch import Watch, nobody
 from tokenflock.engine.status import COLLAPSED, FAILED, PAUSED
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
@@ -32,19 +34,18 @@ WIDE_FROM = 1000  # tokens: below, velocities are so short that a team waits mor
 KEPT_BYTES = 2**29  # of attention that is kept for a step; beyond, it is made again row by row
 
 
-class CausalAlgebra(NamedTuple):
+class CompiledAlgebra(NamedTuple):
     """The algebra of steps.integrate in compiled code: pointers, so that only those in use are compiled."""
 
     linearise: Pointer
     solve: Pointer
 
 
-def causal_algebra(system: System, on_circle: bool) -> CausalAlgebra:
-    """Forward substitution. on_circle: J itself is kept, in the place of the attention."""
-    home = circle if on_circle else jacobian
-    page = system.tangent.pulls[0]
+def compiled_algebra(system: System, home: ModuleType) -> CompiledAlgebra:
+    """That of circle.py or jacobian.py, forward substitution in a causal model, or of dense.py."""
+    page = system.tangent.drives[0]
     solve = pointer_to(home.solve, system, types.float64, types.boolean, page, page)
-    return CausalAlgebra(pointer_to(home.linearise, system), solve)
+    return CompiledAlgebra(pointer_to(home.linearise, system), solve)
 
 
 def new_run(model: Model, scheme: Rosenbrock, x: Array, wide: bool) -> ImplicitRun:
@@ -52,7 +53,7 @@ def new_run(model: Model, scheme: Rosenbrock, x: Array, wide: bool) -> ImplicitR
     n, d = x.shape
     velocity, tokens = velocity_of(model, x, wide)
     kept = 8 * model.n_heads * n * tokens.x.shape[1] <= KEPT_BYTES
-    a, c, b, dense = (np.array(table, order="C") for table in (scheme.a, scheme.c, scheme.b, scheme.dense))
+    a, c, b, between = (np.array(table, order="C") for table in (scheme.a, scheme.c, scheme.b, scheme.dense))
 
     def tangents() -> Array:
         return np.zeros((n, d - 1))
@@ -62,8 +63,8 @@ def new_run(model: Model, scheme: Rosenbrock, x: Array, wide: bool) -> ImplicitR
 
     return ImplicitRun(
         velocity,
-        system_of(model, tokens, kept),
-        RosenbrockTable(a, c, b, dense, scheme.gamma),
+        system_of(model, tokens, kept, dense=not traits(model).causal and n * (d - 1) <= dense.FEW),
+        RosenbrockTable(a, c, b, between, scheme.gamma),
         Stages(np.zeros((len(b), n, d - 1)), tangents(), tangents(), columns(), columns()),
         LastStep(columns(), np.zeros((n, d)), tangents(), tangents(), tangents()),
     )
@@ -75,17 +76,32 @@ class ImplicitStepper:
     switched = math.nan
 
     def __init__(
-        self, task: Task, scheme: Rosenbrock, x: Array, wide: bool = False, stop: NDArray[np.uint8] | None = None
+        self,
+        task: Task,
+        scheme: Rosenbrock,
+        x: Array,
+        wide: bool = False,
+        stop: NDArray[np.uint8] | None = None,
+        model: Model | None = None,
     ) -> None:
-        self._task, self._wide = task, wide and len(x) >= WIDE_FROM
+        """model: that of what is at x, where it is not the model of the task."""
+        self._task, self._scheme, self._spread = task, scheme, wide
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
-        self.run = new_run(task.model, scheme, x, self._wide)
+        self._watch: Watch = nobody()
         self.clock: np.record = np.zeros(1, dtype=CLOCK)[0]
         self.outcome: Outcome | None = None
-        self.on_circle = task.model.dim == 2 and traits(task.model).causal and self.run.system.attention.kept
-        self.algebra: CausalAlgebra | FullAlgebra = FullAlgebra()
-        if traits(task.model).causal:
-            self.algebra = causal_algebra(self.run.system, self.on_circle)
+        self._lay_out(model or task.model, x)
+
+    def _lay_out(self, model: Model, x: Array) -> None:
+        """Set the records of the run for a model and tokens x (n, d)."""
+        self.model, self._wide = model, self._spread and len(x) >= WIDE_FROM
+        self.run = new_run(model, self._scheme, x, self._wide)
+        self.on_circle = model.dim == 2 and traits(model).causal and self.run.system.attention.kept
+        self.algebra: CompiledAlgebra | FullAlgebra = FullAlgebra()
+        if traits(model).causal:
+            self.algebra = compiled_algebra(self.run.system, circle if self.on_circle else jacobian)
+        elif len(self.run.system.pivots):
+            self.algebra = compiled_algebra(self.run.system, dense)
 
     @property
     def t(self) -> float:
@@ -106,6 +122,11 @@ class ImplicitStepper:
     def evaluations(self) -> int:
         """Evaluations of the velocity; one for every Jacobian too."""
         return int(self.clock.evaluations)
+
+    @property
+    def bodies(self) -> Bodies:
+        """Every token is on its own."""
+        return Bodies(self.run.system.tokens.n, math.nan, never=traits(self._task.model).no_bodies or "")
 
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """See contract.Stepper."""
@@ -128,12 +149,12 @@ class ImplicitStepper:
         return done
 
     def _integrate(self, t_next: float, patience: int) -> int:
-        """Steps until t_next lies behind; full attention takes the loop that causal models have compiled."""
+        """Steps until t_next lies behind; many tokens of full attention take the same loop in Python."""
         task = self._task
         goal = ImplicitGoal(
-            float(t_next), float(task.t_end), task.atol + task.rtol, task.collapse, patience, self._stop
+            float(t_next), float(task.t_end), task.atol + task.rtol, task.collapse, patience, self._stop, self._watch
         )
-        loop = integrate if isinstance(self.algebra, CausalAlgebra) else integrate.py_func
+        loop = integrate if isinstance(self.algebra, CompiledAlgebra) else integrate.py_func
         with team_of(self.run.velocity, self._wide):
             return int(loop(self.run, self.algebra, self.clock, goal))
 

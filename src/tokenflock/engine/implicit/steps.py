@@ -17,7 +17,8 @@ from tokenflock.engine.implicit import stages as stage
 from tokenflock.engine.implicit.stages import RosenbrockTable, Stages, combine, largest
 from tokenflock.engine.implicit.system import System
 from tokenflock.engine.implicit.velocity import VelocityCall
-from tokenflock.engine.status import COLLAPSED, FULL, ON, PAUSED, SMALL, STOPPED
+from tokenflock.engine.implicit.watch import Watch, watch_says
+from tokenflock.engine.status import COLLAPSED, FULL, NOT_FINITE, ON, PAUSED, REGROUP, SMALL, STOPPED
 from tokenflock.geometry import Array
 from tokenflock.schemes import IMPLICIT_GROW, IMPLICIT_SHRINK, SAFETY
 
@@ -65,6 +66,7 @@ class ImplicitGoal(NamedTuple):
     collapse: float  # the spread of the tokens at which the run has collapsed, 0: never
     patience: int  # evaluations
     stop: NDArray[np.uint8]  # a flag that others set
+    watch: Watch  # over the bodies
 
 
 @kernel
@@ -74,21 +76,24 @@ def halt(tokens, clock, goal, budget):
         return STOPPED
     if goal.collapse > 0.0 and spread(tokens.x, tokens.x.shape[0], tokens.n) <= goal.collapse * goal.collapse:
         return COLLAPSED
-    return PAUSED if clock.evaluations >= budget else ON
+    if clock.evaluations >= budget:
+        return PAUSED
+    return REGROUP if watch_says(tokens.x, tokens.n, goal.watch, clock.steps) else ON
 
 
 @kernel
 def first_step(tangent, t_end):
-    """A hundredth of the time in which the fastest token would turn by one radian; at most 1."""
-    pulls, own_values = tangent.pulls, tangent.own_values
-    most = 1e-300
-    for i in range(pulls.shape[1]):
+    """A hundredth of the time in which the fastest token would turn by one radian; at most 1. 0 if one is too fast."""
+    drives, most = tangent.drives, 1e-300
+    for i in range(drives.shape[1]):
         square = 0.0
-        for a in range(pulls.shape[2]):
+        for a in range(drives.shape[2]):
             speed = 0.0
-            for h in range(pulls.shape[0]):
-                speed += pulls[h, i, a] + own_values[h, i, a]
+            for h in range(drives.shape[0]):
+                speed += drives[h, i, a]
             square += speed * speed
+        if not np.isfinite(square):
+            return 0.0
         most = max(most, np.sqrt(square))
     return min(0.01 / most, 1.0, t_end)
 
@@ -174,11 +179,16 @@ def integrate(run, algebra, clock, goal):
             clock.evaluations += 1
             if clock.h == 0.0:
                 clock.h = first_step(tangent, goal.t_end)
+                if clock.h == 0.0:
+                    return NOT_FINITE
         h = min(clock.h, goal.t_end - clock.t)
         for k in range(n_stages):
             stage.shift_tokens(x, tangent.reflections, table, stages, k)
             velocity.function(velocity.sums, velocity.part, velocity.field, stages.y, 0.0, 0, stages.f)
             stage.right_side(x, tangent, table, stages, h, k)
+            if k == 0 and stage.at_rest(stages):
+                h = goal.t_end - clock.t
+                break
             algebra.solve(system, 1.0 / (h * table.gamma), k == 0, stages.right, stages.solved[k])
         clock.evaluations += n_stages
         status = finish(x, tangent.reflections, table, stages, last, clock, goal, h)

@@ -13,18 +13,21 @@ from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 
-# The rows of System.scratch: a vector of R^d, two tangent vectors, the two vectors of an outer product, a sum over
-# tokens (tangent), and one accumulator of vector lanes for every coordinate.
-VECTOR, TANGENT, OTHER, KEY, GAP, SUM, LANES, N_SCRATCH = range(8)
+# The rows of System.scratch: two vectors of R^d, two tangent vectors, a sum over tokens (tangent), and from MOMENTS on
+# d - 1 vectors.
+VECTOR, KEY, TANGENT, OTHER, SUM, MOMENTS = range(6)
 
 
 class Tokens(NamedTuple):
     """Where the tokens are, and who sees whom."""
 
     x: Array  # (d, columns): one token a column; columns from n on are padding
-    rows: Array  # (3, columns): the first token that a token sees, one past the last, and their number
+    rows: Array  # (3, columns): the first token that a token sees, one past the last, and their masses with the frozen
     frozen: Array  # (d + 1, m): frozen tokens, and log2 of their weights
+    masses: Array  # (1 or n, columns): log2 a_ij, how often token j counts in row i
     n: int
+    by_count: bool  # weights of (E3), else of (E2)
+    shift: float  # of the logits of (E3), in units of log 2
 
 
 class Heads(NamedTuple):
@@ -59,12 +62,22 @@ class Row(NamedTuple):
     frozen: Array  # (m,)
 
 
+class Kept(NamedTuple):
+    """The attention of token i in one head over the tokens first .. last - 1: a line of a matrix, 0 elsewhere."""
+
+    i: int
+    first: int
+    last: int
+    weights: Array
+    line: int
+
+
 class Tangent(NamedTuple):
     """The tangent plane of every token, and what the Jacobian says inside it."""
 
     reflections: Array  # (n, d): v_i of the Householder reflection I - v_i v_i'
-    pulls: Array  # (H, n, d - 1): f_i - E_i' V x_i
-    own_values: Array  # (H, n, d - 1): E_i' V x_i, 0 for V = v I
+    drives: Array  # (H, n, d - 1): f_i = sum_j a_ij E_i' V x_j
+    centers: Array  # (H, n, d - 1): c_i, what J adds to every E_i' (V x_j - V x_i); see attention.place
     diagonal: Array  # (n, d - 1, d - 1): J_ii
     inverses: Array  # (n, d - 1, d - 1): (c - J_ii)^-1
     sizes: Array  # (n,): sum of the sizes of the pulls that make up a velocity
@@ -88,11 +101,17 @@ class System(NamedTuple):
     attention: Attention
     lifted: Array  # (d, columns): E_j w_j of the tangent vectors w that J is applied to
     lifted_values: Array  # (H, d, columns): V E_j w_j
-    scratch: Array  # (N_SCRATCH, at least 8 d)
+    turns: Array  # (1, columns): room for a row
+    scratch: Array  # (MOMENTS + d - 1, at least d)
+    dense: Array  # (2, n (d - 1), n (d - 1)): J and the factors of c - J, where dense.py works on them; else empty
+    pivots: Array  # (n (d - 1),): the order of the rows of these factors
 
 
-def system_of(model: Model, tokens: Tokens, kept: bool) -> System:
-    """The system of a model with these tokens: O(n d^2) numbers, and the attention if it is kept."""
+def system_of(model: Model, tokens: Tokens, kept: bool, dense: bool = False) -> System:
+    """The system of a model with these tokens: O(n d^2) numbers, and the attention if it is kept.
+
+    dense: whether J is to be one matrix, in compiled code.
+    """
     n, (d, columns), n_heads, k = tokens.n, tokens.x.shape, model.n_heads, model.dim - 1
     form = np.ascontiguousarray(model.form * model.beta, dtype=np.float64)
     value = np.array(model.values, dtype=np.float64, order="C")
@@ -112,8 +131,8 @@ def system_of(model: Model, tokens: Tokens, kept: bool) -> System:
         ),
         Tangent(
             reflections=zeros((n, d)),
-            pulls=zeros((n_heads, n, k)),
-            own_values=zeros((n_heads, n, k)),
+            drives=zeros((n_heads, n, k)),
+            centers=zeros((n_heads, n, k)),
             diagonal=zeros((n, k, k)),
             inverses=zeros((n, k, k)),
             sizes=zeros(n),
@@ -126,5 +145,8 @@ def system_of(model: Model, tokens: Tokens, kept: bool) -> System:
         ),
         lifted=zeros((d, columns)),
         lifted_values=zeros(vectors),
-        scratch=zeros((N_SCRATCH, max(8 * d, 16))),
+        turns=zeros((1, columns)),
+        scratch=zeros((MOMENTS + k, max(d, 8))),
+        dense=zeros((2, n * k, n * k) if dense else (2, 0, 0)),
+        pivots=zeros(n * k if dense else 0, dtype=np.int64),
     )

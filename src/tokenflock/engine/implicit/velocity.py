@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba import typeof, types
 
 from tokenflock.engine.compiled import pointers
@@ -14,7 +15,7 @@ from tokenflock.engine.explicit.team import team
 from tokenflock.engine.explicit.work import Field, velocity_signature
 from tokenflock.engine.implicit.system import Tokens
 from tokenflock.geometry import Array
-from tokenflock.model import Model
+from tokenflock.model import Model, log2_masses
 
 DTYPE = "float64"  # long times need all digits
 
@@ -32,7 +33,12 @@ def velocity_of(model: Model, x: Array, wide: bool) -> tuple[VelocityCall, Token
     """The velocity of a model, and the tokens x (n, d) in its layout. wide: the velocity is shared among threads."""
     right = by_pairs(model, len(x), DTYPE, wide)
     terms = right.field.terms
-    tokens = Tokens(state_of(model, x, DTYPE), terms.rows, terms.frozen, len(x))
+    state = state_of(model, x, DTYPE)
+    weights = log2_masses(model, len(x))
+    weights = np.concatenate([weights, np.zeros((len(weights), state.shape[1] - len(x)))], axis=1)
+    numbers = terms.numbers
+    by_count, shift = bool(numbers["by_count"]), float(numbers["shift"])
+    tokens = Tokens(state, terms.rows, terms.frozen, weights, len(x), by_count, shift)
     function = pointers.pointer_to(right.kernel, velocity_signature(DTYPE))
     return VelocityCall(function, right.sums, right.part, right.field), tokens
 

@@ -64,6 +64,7 @@ class TorchTerms:
     slopes: tuple[float, ...]  # of the bias, one a head
     frozen: Tensor  # (m, d)
     weights: Tensor  # (m,)
+    masses: Tensor | None  # (1, n) or (n, n): a_ij; None where every token counts once
     feedforward: FeedForwardTensors | None
     beta: Tensor  # (), 1 for hardmax
     hard: bool
@@ -133,6 +134,7 @@ def lay_out(
         slopes=tuple(float(s) for s in model.slopes),
         frozen=none if frozen is None else put(frozen.tokens),
         weights=none[:, 0] if frozen is None else put(frozen.weights),
+        masses=None if model.masses is None else put(np.atleast_2d(model.masses)),
         feedforward=block,
         beta=beta,
         hard=hard,

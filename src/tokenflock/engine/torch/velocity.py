@@ -29,6 +29,15 @@ class EnsembleRescaling(NamedTuple):
     log: Tensor  # (runs or 1,) float64
 
 
+class Block(NamedTuple):
+    """Some rows of attention and the columns that they see together."""
+
+    row: Tensor  # (rows, 1)
+    column: Tensor  # (1, columns)
+    seen: Tensor | None  # whether one sees the other; None if all do
+    mass: Tensor | None  # (rows or 1, columns): how often a token counts; None if all count once
+
+
 class Rates(NamedTuple):
     """What moves."""
 
@@ -122,17 +131,19 @@ def _heads(terms: TorchTerms, x: Tensor, u: Tensor, rescaled: bool) -> Sums:
     return Sums(torch.stack(pulls, dim=1), torch.stack(masses, dim=1), spread)
 
 
-def _places(terms: TorchTerms, i: int, stop: int, first: int, last: int) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The rows (stop - i, 1), the columns (1, last - first), and whether one sees the other; None if all do."""
+def _block(terms: TorchTerms, i: int, stop: int, first: int, last: int) -> Block:
+    """Rows i .. stop - 1 and columns first .. last - 1. A token that a row does not count is out of its sight."""
     row = torch.arange(i, stop, device=terms.device)[:, None]
     column = torch.arange(first, last, device=terms.device)[None]
-    mask = terms.model.mask
-    if mask == "full":
-        return row, column, None
+    mask, seen, mass = terms.model.mask, None, None
     if mask == "causal":
-        return row, column, column <= row
-    assert not isinstance(mask, str)
-    return row, column, (column > row - mask.width) & (column < row + (1 if mask.causal else mask.width))
+        seen = column <= row
+    elif not isinstance(mask, str):
+        seen = (column > row - mask.width) & (column < row + (1 if mask.causal else mask.width))
+    if terms.masses is not None:
+        mass = terms.masses[i:stop, first:last] if len(terms.masses) > 1 else terms.masses[:, first:last]
+        seen = mass > 0 if seen is None else seen & (mass > 0)
+    return Block(row, column, seen, mass)
 
 
 def _with_frozen(terms: TorchTerms, keys: Tensor, n: int, first: int, last: int) -> Tensor:
@@ -140,21 +151,19 @@ def _with_frozen(terms: TorchTerms, keys: Tensor, n: int, first: int, last: int)
     return keys[:, first:last] if keys.shape[1] == n else torch.cat([keys[:, first:last], keys[:, n:]], dim=1)
 
 
-def _lower(
-    terms: TorchTerms, s: Tensor, h: int, row: Tensor, column: Tensor, seen: Tensor | None, anchor: Tensor
-) -> Tensor:
+def _lower(terms: TorchTerms, s: Tensor, h: int, block: Block, anchor: Tensor) -> Tensor:
     """Logits less the bias, relative to token `anchor` of the row; -inf out of sight. Frozen tokens have no bias."""
     m = len(terms.frozen)
     if terms.slopes[h]:
-        bias = terms.slopes[h] * ((row - column).abs() - (row - anchor).abs()).to(s.dtype)
+        bias = terms.slopes[h] * ((block.row - block.column).abs() - (block.row - anchor).abs()).to(s.dtype)
         s = s - (torch.nn.functional.pad(bias, (0, m)) if m else bias)
-    if seen is not None:
-        hidden = ~seen
+    if block.seen is not None:
+        hidden = ~block.seen
         s = s.masked_fill(torch.nn.functional.pad(hidden, (0, m)) if m else hidden, -math.inf)
     return s
 
 
-def _weights(terms: TorchTerms, s: Tensor, level: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
+def _weights(terms: TorchTerms, s: Tensor, level: Tensor, block: Block) -> tuple[Tensor, Tensor]:
     """(E2), (E3) From logits s less `level` (..., rows, 1): weights without their factor, and the factor."""
     model = terms.model
     top = s.detach().amax(dim=-1, keepdim=True)
@@ -163,14 +172,23 @@ def _weights(terms: TorchTerms, s: Tensor, level: Tensor, seen: Tensor | None) -
         a = (s >= top - tie * (1 + (top + level).abs())).to(s.dtype)
     else:
         a = (s - top).exp()
-    n = s.shape[-1] - len(terms.frozen)
+    n, mass = s.shape[-1] - len(terms.frozen), block.mass
     if len(terms.frozen):
-        a = a * torch.cat([torch.ones(n, dtype=s.dtype, device=s.device), terms.weights])
+        mass = torch.ones((1, n), dtype=s.dtype, device=s.device) if mass is None else mass
+        a = a * torch.cat([mass, terms.weights.expand(len(mass), -1)], dim=1)
+    elif mass is not None:
+        a = a * mass
     if model.normaliser == "softmax":
         return a, 1.0 / a.sum(dim=-1, keepdim=True)
     shift = terms.beta if model.normaliser == "scaled-count" else 0.0
-    count = (n if seen is None else seen.sum(dim=-1, keepdim=True)) + terms.weights.sum()
-    return a, (top + level - shift).exp() / count
+    return a, (top + level - shift).exp() / (_count(block, n) + terms.weights.sum())
+
+
+def _count(block: Block, n: int) -> Tensor | int:
+    """(E3) How many tokens each row sees, each as often as it counts."""
+    if block.seen is None:
+        return n
+    return (block.seen if block.mass is None else block.seen * block.mass).sum(dim=-1, keepdim=True)
 
 
 def _pulled(x: Tensor, keys: Tensor, a: Tensor, i: int, stop: int) -> Tensor:
@@ -184,14 +202,14 @@ def _difference_rows(
 ) -> tuple[Tensor, Tensor, None]:
     """Rows i .. stop - 1 of one head: s_ij - s_ii = <u_i, x_j - x_i>."""
     n = x.shape[1]
-    row, column, seen = _places(terms, i, stop, first, last)
+    block = _block(terms, i, stop, first, last)
     keys = _with_frozen(terms, keys, n, first, last)
     s = torch.zeros((), dtype=x.dtype, device=x.device)
     for k in range(x.shape[-1]):
         s = torch.addcmul(s, u[:, i:stop, None, k], keys[:, None, :, k] - x[:, i:stop, None, k])
-    s = _lower(terms, s, h, row, column, seen, row)
+    s = _lower(terms, s, h, block, block.row)
     level = (u[:, i:stop] * x[:, i:stop]).sum(dim=-1, keepdim=True)
-    a, factor = _weights(terms, s, level, seen)
+    a, factor = _weights(terms, s, level, block)
     return factor * _pulled(x, keys, a, i, stop), factor * a.sum(dim=-1, keepdim=True), None
 
 
@@ -203,11 +221,11 @@ def _product_rows(
     Tokens closer than about 1e-8 have pulls with an absolute error of rounding, as on the CPU.
     """
     n = x.shape[1]
-    row, column, seen = _places(terms, i, stop, first, last)
+    block = _block(terms, i, stop, first, last)
     keys = _with_frozen(terms, keys, n, first, last)
-    s = _lower(terms, u[:, i:stop] @ keys.mT, h, row, column, seen, row)
-    a, factor = _weights(terms, s, torch.zeros((), dtype=x.dtype, device=x.device), seen)
-    itself = row == column
+    s = _lower(terms, u[:, i:stop] @ keys.mT, h, block, block.row)
+    a, factor = _weights(terms, s, torch.zeros((), dtype=x.dtype, device=x.device), block)
+    itself = block.row == block.column
     others = a.masked_fill(torch.nn.functional.pad(itself, (0, len(terms.frozen))), 0.0)
     pull = others @ keys - others.sum(dim=-1, keepdim=True) * x[:, i:stop]
     return factor * pull, factor * a.sum(dim=-1, keepdim=True), None
@@ -217,12 +235,12 @@ def _leader_rows(
     terms: TorchTerms, x: Tensor, keys: Tensor, u: Tensor, h: int, i: int, stop: int, first: int, last: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The same in rescaled space (E8): s_ij - s_im = <u_i, x_j - x_m>, m the leader of the row. See model.drops."""
-    row, column, seen = _places(terms, i, stop, first, last)
-    near, own, mine = keys[:, first:last], torch.zeros_like(row), u[:, i:stop]
-    s = _lower(terms, mine @ near.mT, h, row, column, seen, row)
+    block = _block(terms, i, stop, first, last)
+    near, own, mine = keys[:, first:last], torch.zeros_like(block.row), u[:, i:stop]
+    s = _lower(terms, mine @ near.mT, h, block, block.row)
     leader = s.detach().argmax(dim=-1, keepdim=True)
     if terms.hard:
-        a, factor = _weights(terms, s, own.to(x.dtype), seen)
+        a, factor = _weights(terms, s, own.to(x.dtype), block)
     else:
         for _ in range(2):  # the second time from the right leader, if rounding chose the first
             level = s.gather(-1, leader)  # (E3) wants its gradient too
@@ -230,12 +248,14 @@ def _leader_rows(
             less = torch.zeros((), dtype=x.dtype, device=x.device)
             for k in range(x.shape[-1]):
                 less = torch.addcmul(less, mine[..., k, None], near[:, None, :, k] - lead[..., k, None])
-            less = _lower(terms, less, h, row, column, seen, leader + first)
+            less = _lower(terms, less, h, block, leader + first)
             best = less.detach()
             leader = torch.where(best.amax(dim=-1, keepdim=True) > 0, best.argmax(dim=-1, keepdim=True), leader)
-        a, factor = _weights(terms, less.clamp(max=0.0), level, seen)
+        s = less.clamp(max=0.0)
+        a, factor = _weights(terms, s, level, block)
     whole = a.sum(dim=-1, keepdim=True)
-    spread = (whole - whole.round()).detach().abs().amax(dim=(1, 2))
+    sharp = whole.detach() if block.mass is None else s.detach().exp().sum(dim=-1, keepdim=True)
+    spread = (sharp - sharp.round()).abs().amax(dim=(1, 2))
     return factor * _pulled(x, near, a, i, stop), factor * whole, spread
 
 

@@ -35,7 +35,8 @@ def supports(terms: TorchTerms, task: Task, n: int) -> bool:
     """Whether one kernel can run this task."""
     model, scheme = task.model, task.scheme
     plain = model.space == "sphere" and model.norm.kind == "post" and model.normaliser == "softmax"
-    extras = model.feedforward or model.frozen or model.noise or model.bias or terms.hard or model.n_heads > 1
+    parts = (model.feedforward, model.frozen, model.bias, model.masses)
+    extras = any(part is not None for part in parts) or model.noise or terms.hard or model.n_heads > 1
     steps = isinstance(scheme, Scheme) and scheme.adaptive and len(scheme.b) >= 3
     return plain and not extras and steps and model.dim <= MOST_DIM and n <= MOST_TOKENS
 

@@ -2,15 +2,16 @@
 
     Claim      one numbered statement of a paper: words, sizes, and the experiment
     Check      one experiment under way: draws trials, each from its own seed, and collects findings
-    Finding    what the trials of one case showed, against its bound or its predicted value
+    Finding    what the trials of one case showed, against its bound or its predicted value (`finding`)
     Verdict    all of it, with the word:
 
     kind          all is well     otherwise
     theorem       holds           violated          proved on ... where ball arithmetic covered the whole range
     conjecture    consistent      counterexample    kept as the name of a trial that can be repeated
-    estimate      agrees          disagrees         a confidence interval against the predicted value
+    estimate      agrees          disagrees         a mean or a share against the predicted value
 
-A trial that did not come to an end is undecided and never counts as a violation.
+Theorems and conjectures say "always": one decided trial that fails refutes them. A trial that did not come to an end is
+undecided and never counts as a violation.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,9 +27,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tokenflock.arguments import changed
+from tokenflock.arguments import changed, count, digits, flag, function, instance, whole
+from tokenflock.cores import in_order
 from tokenflock.errors import bad
-from tokenflock.runner import in_order
+from tokenflock.papers.claims import finding, power
+from tokenflock.papers.claims.finding import Finding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +42,6 @@ WORDS = {
     "estimate": ("agrees", "disagrees"),
 }
 UNDECIDED = "undecided"
-#: An estimate disagrees when it is this many standard errors off: by chance once in 16,000 cases. Intervals are 95 %.
-SURE, SHOWN = 4.0, 1.96
 
 Experiment = Callable[..., None]
 Tell = Callable[[str, float], None]
@@ -53,43 +54,6 @@ class Trial(NamedTuple):
     measured: float
     note: str = ""
     data: Any = None
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One case: the worst number that was measured, and what it was held against."""
-
-    case: str
-    trials: int
-    measured: float
-    relation: str = "<"  # "<" and ">": against a bound; "=": an estimate against a predicted value
-    bound: float | None = None
-    low: float | None = None
-    high: float | None = None
-    failed: tuple[str, ...] = ()  # names of trials, for check(..., trial=name)
-    undecided: int = 0
-    proved: str = ""  # the range over which this is proved
-    note: str = ""
-    values: tuple[float, ...] = field(default=(), repr=False)  # of every trial, for the picture
-    answers: tuple[bool | None, ...] = field(default=(), repr=False)
-
-    @property
-    def holds(self) -> bool | None:
-        """False if a trial failed, None if none came to an end, else True."""
-        if self.failed:
-            return False
-        return None if self.trials and self.undecided == self.trials else True
-
-    @property
-    def margin(self) -> float:
-        """How far measured is from the bound, 0 at the bound and negative beyond it."""
-        if self.bound is None:
-            return math.inf
-        if self.relation == "=":
-            half = max((self.high or 0) - (self.low or 0), 1e-300) / 2
-            return 1 - abs(self.measured - self.bound) / half * SHOWN / SURE
-        off = (self.bound - self.measured) * (1 if self.relation == "<" else -1)
-        return off / max(abs(self.bound), 1e-300)
 
 
 @dataclass(frozen=True)
@@ -108,10 +72,19 @@ class Claim:
     experiment: Experiment
     erratum: str = ""
     known: str = ""  # why this is known to fail: then a failure is a finding, not an alarm
+    points: int = 1  # independent samples of a trial, of which one that fails is enough
 
     def parameters(self, quick: bool = False, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The sizes of a check: `trials` among them, and whatever else a user may change to see it fail."""
         return changed(self.name, {**self.sizes, **(self.quick if quick else {})}, changes or {})
+
+    def detects(self, quick: bool = True) -> float:
+        """The smallest violation that a case with the declared number of trials refutes with 95 %.
+
+        A share of trials that fail; of an estimate the standard errors that a mean of so many values is off.
+        """
+        trials = int(self.parameters(quick)["trials"])
+        return power.errors_seen(trials) if self.kind == "estimate" else power.failures_seen(trials * self.points)
 
 
 def claim(name: str, sizes: Mapping[str, Any], **words: Any) -> Callable[[Experiment], Claim]:
@@ -184,6 +157,19 @@ class Verdict:
         return self.tightest.bound
 
     @property
+    def remark(self) -> str:
+        """What "agrees" does not say: which 95 % intervals leave out what is predicted."""
+        held = [f for f in self.findings if f.rule in (finding.MEAN, finding.SHARE)]
+        out = [f.case for f in held if f.excluded]
+        if not out:
+            return ""
+        covered = sum((f.low or 0) - f.slack <= (f.bound or 0) <= (f.high or 0) + f.slack for f in held if f.excluded)
+        return (
+            f"The 95 % interval of {len(out)} of {len(held)} cases leaves out what is predicted (by chance "
+            f"{0.05 * len(held):.2g}; with the slack {len(out) - covered}): {', '.join(out)}."
+        )
+
+    @property
     def failed(self) -> list[str]:
         """Trials that broke the claim: each is repeated by check(name, seed=seed, trial=that)."""
         return [trial for f in self.findings for trial in f.failed]
@@ -204,10 +190,9 @@ class Verdict:
             "holds": self.holds,
             "alarming": self.alarming,
             "claim": {word: getattr(self.claim, word) for word in words},
-            "findings": [
-                {k: _json(v) for k, v in vars(f).items() if k not in ("values", "answers")} | {"holds": f.holds}
-                for f in self.findings
-            ],
+            "findings": [{k: _json(v) for k, v in f.plain().items()} for f in self.findings],
+            "remark": self.remark,
+            "detects": self.claim.detects(self.quick),
             "trials": self.trials,
             "undecided": self.undecided,
             "failed": self.failed,
@@ -217,14 +202,6 @@ class Verdict:
             "note": self.note,
             "wall_s": self.wall_s,
         }
-
-
-class Interval(NamedTuple):
-    """A mean, and how far from it the true value can be: surely not farther, and with 95 %."""
-
-    mean: float
-    sure: float
-    shown: float
 
 
 class Check:
@@ -257,37 +234,38 @@ class Check:
             numbers,
             lambda done: self.tell(case, done / len(numbers)),
         )
-        decided = [r.measured for r in results if r.ok is not None] or [r.measured for r in results]
-        notes = [r.note for r in results if r.note]
+        notes = " ".join([note, *[r.note for r in results if r.note][:3]]).strip()
+        answers, values = [r.ok for r in results], [r.measured for r in results]
         self.findings.append(
-            Finding(
-                case=case,
-                trials=len(results),
-                measured=float(max(decided) if relation == "<" else min(decided)),
-                relation=relation,
-                bound=bound,
-                failed=tuple(f"{case}#{k}" for k, r in zip(numbers, results, strict=True) if r.ok is False),
-                undecided=sum(r.ok is None for r in results),
-                note=" ".join([note, *notes[:3]]).strip(),
-                values=tuple(float(r.measured) for r in results),
-                answers=tuple(r.ok for r in results),
-            )
+            finding.of_trials(case, numbers, answers, values, relation, bound, notes, self.claim.points)
         )
         return results
 
-    def estimate(self, case: str, values: ArrayLike, predicted: float | None, note: str = "", slack: float = 0) -> None:
+    def share(self, case: str, answers: Mapping[int, bool | None], predicted: float | None, note: str = "") -> None:
+        """How often the answer is True, by the numbers that `which` gave; 1: always, and one False refutes it.
+
+        None, undecided, is left out whatever it might have been. Intervals are Wilson's.
+        """
+        if self._numbers(case, 1):
+            self.findings.append(finding.of_share(case, answers, predicted, note))
+            self.tell(case, 1.0)
+
+    def estimate(
+        self, case: str, values: ArrayLike, predicted: float | None, note: str = "", slack: float = 0,
+        inside: tuple[float, float] = (-math.inf, math.inf),
+    ) -> None:  # fmt: skip
         """The mean of independent values, its 95 % interval, and whether the predicted value is within 4 errors.
 
         slack: what the prediction itself may be off, known beforehand. predicted None: measured, held against nothing.
+        inside: what a mean can be; the interval is cut off there.
         """
-        from scipy.stats import norm, t
-
-        v = np.asarray(values, dtype=float)
-        error = float(v.std(ddof=1) / math.sqrt(v.size)) if v.size > 1 else math.inf
-        # Few values know their own spread badly: Student's factors for the same probabilities.
-        factors = [float(t.isf(norm.sf(z), max(v.size - 1, 1))) for z in (SURE, SHOWN)]
-        found = Interval(float(v.mean()), factors[0] * error, factors[1] * error)
-        self._hold(case, found, predicted, slack, v.size, note, tuple(v.ravel()[:5000].tolist()))
+        if self._numbers(case, 1):
+            v = np.asarray(values, dtype=float)
+            error = float(v.std(ddof=1) / math.sqrt(v.size)) if v.size > 1 else math.inf
+            kept = {"note": note, "values": tuple(v.ravel()[:5000].tolist())}
+            found = finding.of_mean(case, float(v.mean()), error, predicted, v.size, v.size, slack, inside, **kept)
+            self.findings.append(found)
+            self.tell(case, 1.0)
 
     def interval(
         self,
@@ -300,18 +278,9 @@ class Check:
         slack: float = 0,
     ) -> None:
         """As `estimate`, for a number whose standard error is known."""
-        self._hold(case, Interval(mean, SURE * error, SHOWN * error), predicted, slack, trials, note)
-
-    def _hold(
-        self, case: str, found: Interval, predicted: float | None, slack: float, trials: int, note: str,
-        values: tuple[float, ...] = (),
-    ) -> None:  # fmt: skip
-        """Add the finding that holds an interval against what is predicted."""
         if self._numbers(case, 1):
-            mean, sure, shown = found
-            off = predicted is not None and not abs(mean - predicted) <= sure + slack
-            ends, wrong = (mean - shown, mean + shown), (f"{case}#0",) if off else ()
-            self.findings.append(Finding(case, trials, mean, "=", predicted, *ends, wrong, note=note, values=values))
+            found = finding.of_mean(case, mean, error, predicted, trials, None, slack, note=note)
+            self.findings.append(found)
             self.tell(case, 1.0)
 
     def proof(self, case: str, proved: str, boxes: int, note: str = "", failed: bool = False) -> None:
@@ -319,12 +288,20 @@ class Check:
         if self._numbers(case, 1):
             wrong = (f"{case}#0",) if failed else ()
             words = f"{boxes} boxes. {note}".strip()
-            self.findings.append(Finding(case, 0, math.nan, failed=wrong, proved=proved, note=words))
+            rule = finding.PROOF
+            self.findings.append(Finding(case, 0, math.nan, failed=wrong, proved=proved, note=words, rule=rule))
             self.tell(case, 1.0)
 
     def wants(self, case: str) -> bool:
         """Whether this case is to be run: False if only one trial of another case was asked for."""
         return self.only is None or self.only.rpartition("#")[0] == case
+
+    def which(self, cases: Iterable[str]) -> Sequence[int]:
+        """The numbers of the trials that these cases share: all, the one that was asked for, or none."""
+        if self.only is None:
+            return range(self.trials)
+        number = digits(self.only.rpartition("#")[2])
+        return [number] if number is not None and any(self.wants(case) for case in cases) else []
 
     def tell(self, case: str, fraction: float) -> None:
         """Progress."""
@@ -335,8 +312,9 @@ class Check:
         self._cases.append(case)
         if self.only is None:
             return range(trials)
-        wanted, _, number = self.only.rpartition("#")
-        return [int(number)] if wanted == case and number.isdigit() else []
+        wanted, _, said = self.only.rpartition("#")
+        number = digits(said)
+        return [number] if wanted == case and number is not None else []
 
     def verdict(self, parameters: dict[str, Any], quick: bool, wall: float) -> Verdict:
         """The word for all findings together."""
@@ -357,9 +335,13 @@ def run(
 ) -> Verdict:
     """Check one claim."""
     parameters = claim.parameters(quick, {**changes, **({} if trials is None else {"trials": trials})})
-    for name, value, least in (("trials", parameters["trials"], 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise bad(name, value, f"a whole number >= {least}")
+    count("trials", parameters["trials"])
+    whole("seed", seed, 0)
+    flag("quick", quick)
+    if trial is not None:
+        instance("trial", trial, str, "CASE#NUMBER")
+    if tell is not None:
+        function("progress", tell, "a function of (what, fraction)")
     sizes = dict(parameters)
     check = Check(claim, int(sizes.pop("trials")), int(seed), trial, tell)
     began = time.perf_counter()

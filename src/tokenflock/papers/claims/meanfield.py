@@ -57,7 +57,7 @@ def long_context(check: Check, n_tokens: tuple[int, ...] = (64, 256, 512), power
 
     for regime in REGIMES:
         check.each(f"{regime} 1/(1 - rho), layer", partial(layer, regime=regime), 1e-10, trials=min(check.trials, 3))
-        check.each(f"{regime} 1/(1 - rho), limit", partial(limit, regime=regime), 8.0)
+        check.each(f"{regime} 1/(1 - rho), limit", partial(limit, regime=regime), 8.0, "<=")
     check.draw = _draw_long
 
 

@@ -61,8 +61,8 @@ def main_theorem(check: Check, t_most: float = 1e5, sharpness: float = 1.0) -> N
         return Trial(bool(off <= 1), off)
 
     for name, normaliser in DYNAMICS.items():
-        check.each(f"{name}, caps up to T_2", partial(one, normaliser=normaliser, part="caps"), 1.0)
-        check.each(f"{name}, collapsed from T_1 on", partial(one, normaliser=normaliser, part="collapse"), 1.0)
+        check.each(f"{name}, caps up to T_2", partial(one, normaliser=normaliser, part="caps"), 1.0, "<=")
+        check.each(f"{name}, collapsed from T_1 on", partial(one, normaliser=normaliser, part="collapse"), 1.0, "<=")
 
 
 def separated(
@@ -112,7 +112,7 @@ def collapse_time(check: Check, pace: float = 1.0) -> None:
         ratio = time_to_collapse(u, beta, c) / pace / bound
         return Trial(bool(ratio <= 1), ratio, "" if ratio <= 1 else f"beta = {beta:.3g}, u(0) = {u:.3g}, c = {c:.3g}.")
 
-    check.each("time over its bound", one, 1.0)
+    check.each("time over its bound", one, 1.0, "<=")
 
 
 def time_to_collapse(u0: float, beta: float, c: float) -> float:

@@ -113,7 +113,7 @@ def terminal_rate(check: Check, printed: bool = False, value: float = 1.0) -> No
     for kind in LAYER_NORMS:
         check.each(f"{kind}, slope", partial(slope, kind=kind), 0.02)
     for kind in ("pre", "peri"):
-        check.each(f"{kind}, magnitudes", partial(magnitude, kind=kind), 1.0, ">")
+        check.each(f"{kind}, magnitudes", partial(magnitude, kind=kind), 1.0, ">=")
     check.draw = partial(_draw, curves)
 
 
@@ -207,7 +207,7 @@ def initial_drive(
         return Trial(bool(ratio <= 1), ratio)
 
     for n, d in sizes:
-        check.each(f"n = {n}, d = {d}", partial(one, n=n, d=d), 1.0)
+        check.each(f"n = {n}, d = {d}", partial(one, n=n, d=d), 1.0, "<=")
 
 
 def _draw(curves: dict[str, tuple[Array, Array]]) -> plot.Figure:

@@ -10,7 +10,8 @@ from tokenflock import plot
 from tokenflock.papers import layout
 
 if TYPE_CHECKING:
-    from tokenflock.papers.claims.ledger import Finding, Verdict
+    from tokenflock.papers.claims.finding import Finding
+    from tokenflock.papers.claims.ledger import Verdict
 
 FLOOR = 1e-16  # zeros stand here on a logarithmic axis
 

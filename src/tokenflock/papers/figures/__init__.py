@@ -6,11 +6,15 @@ QUICK[name] what a quick look changes. The Figure that comes back carries `.capt
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, cast
 
 from tokenflock import plot
-from tokenflock.arguments import changed, home
+from tokenflock.arguments import changed, home, is_number
+from tokenflock.errors import bad
+
+__all__ = ["animate", "figure", "inputs", "parameters"]
 
 #: name -> the function that draws it, as module:function
 NAMES: dict[str, str] = {
@@ -20,6 +24,7 @@ NAMES: dict[str, str] = {
     "causal/4": "tokenflock.papers.figures.causal:figure_4",
     "causal/5": "tokenflock.papers.figures.causal_spectra:figure_5",
     "causal/6": "tokenflock.papers.figures.causal_spectra:figure_6",
+    "causal/diagram": "tokenflock.papers.figures.causal_diagram:figure_diagram",
     "emergence/polytope-2d": "tokenflock.papers.figures.emergence:figure_2d",
     "emergence/polytope-3d": "tokenflock.papers.figures.emergence:figure_3d",
     "emergence/hyperplanes-2d": "tokenflock.papers.figures.emergence_planes:figure_2d",
@@ -49,6 +54,9 @@ def parameters(name: str, quick: bool = False, **changes: Any) -> dict[str, Any]
     """All numbers that decide how a figure looks, the seed among them; changes are what the caller wants instead."""
     module, _ = home("figure", name, NAMES)
     given = {**vars(module.PARAMETERS[name]), **(module.QUICK[name] if quick else {})}
+    for key, value in changes.items():  # a size, a time or a temperature, none of which is drawn below 0
+        if is_number(given.get(key)) and given[key] > 0 and is_number(value) and not 0 < value < math.inf:
+            raise bad(f"{key} of figure {name}", value, "a finite number > 0", f"It is {given[key]} if left out.")
     return changed(f"figure {name}", given, changes)
 
 
@@ -77,11 +85,11 @@ def inputs(name: str, **changes: Any) -> dict[str, str]:
 
 def animate(name: str, out: str | Path, quick: bool = False, **changes: Any) -> Path:
     """Write a figure in motion as .gif or .mp4, whole or not at all; quick=True: fewer frames and a shorter time."""
-    from tokenflock.papers.figures import animation
+    from tokenflock.plot import films
 
-    path = animation.check_target(out)  # before any work
+    path = films.check_target(out)  # before any work
     module, function = home("animation", name, MOVIES)
-    most = animation.MOST_QUICK if quick else animation.MOST_FRAMES
+    most = films.MOST_QUICK if quick else films.MOST_FRAMES
     with plot.style():
         movie = getattr(module, function)(type(module.PARAMETERS[name])(**parameters(name, quick, **changes)))
-    return animation.write(path, movie, most)
+    return films.write(path, movie, most)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock import plot, theory
-from tokenflock.analysis import clusters, renyi
+from tokenflock.analysis import clusters, positive, renyi
 from tokenflock.geometry import distance
 from tokenflock.model import Model
 from tokenflock.simulation import simulate
@@ -26,6 +26,10 @@ class Circle:
     frames: int = 601
     rtol: float = 1e-8
     seed: int = 30  # one Renyi center merges between t = 75 and t = 150, as in the paper
+
+    def __post_init__(self) -> None:
+        for name in ("beta", "c"):  # delta is no number without them
+            positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class ManyDimensions:
 
 PARAMETERS = {"emergence/high-dimension": ManyDimensions()}
 QUICK: dict[str, dict[str, Any]] = {"emergence/high-dimension": {"dim": 32, "n_tokens": 32}}
+SAME_LEVEL = 1e-2  # tokens closer than this times the largest coordinate are at one level
 LOWER, UPPER = plot.COLOURS["blue"], plot.COLOURS["red"]
 
 
@@ -125,6 +126,20 @@ def _spread(ax: plot.Axes, y: Array, lam: Array, side: NDArray[np.bool_]) -> Non
     ax.set_ylabel("spread of a cluster", labelpad=1)
 
 
+def _levels(one: Array, side: NDArray[np.bool_]) -> str:
+    """Where the tokens of each side are in one coordinate: a median, and how many levels are still apart."""
+    told = []
+    for mine, words in ((~side, "below"), (side, "above")):
+        values = np.sort(one[mine])
+        if len(values):
+            levels = 1 + int((np.diff(values) > SAME_LEVEL * np.abs(one).max()).sum())
+            seen = (
+                "at one level" if levels == 1 else f"still at {levels} levels from {values[0]:.3f} to {values[-1]:.3f}"
+            )
+            told.append(f"{seen}, median {np.median(values):.3f} ({len(values)} tokens {words} 0)")
+    return " and ".join(told)
+
+
 def _caption(p: ManyDimensions, y: Array, lam: Array, side: NDArray[np.bool_], replaced: int) -> str:
     gathered, loose = lam > 0, lam < 0
     low, high = deviations(y[-1], side)
@@ -136,12 +151,12 @@ def _caption(p: ManyDimensions, y: Array, lam: Array, side: NDArray[np.bool_], r
         f"matrix of density {p.density:g} whose eigenvalues of modulus at most 1 ({replaced} of {len(lam)}) are "
         f"replaced by sign U(1, 2); {int(gathered.sum())} are positive, the largest is {lam[0]:.3f} and the least "
         f"{lam[-1]:.3f}. (a) Three coordinates of positive eigenvalues: tokens gather in steps, as leaders follow each "
-        f"other. In the first they end at {np.median(one[~side]):.3f} ({int((~side).sum())} tokens, the lower side) "
-        f"and {np.median(one[side]):.3f} ({int(side.sum())}). (b) The largest coordinate of a token, one line an "
-        f"eigenvalue: at most {np.abs(y[-1][:, gathered]).max():.2f} at t = {p.t_end:g} for positive ones, up to "
-        f"{np.abs(y[-1][:, loose]).max():.1e} for negative ones. (c) The spread of each side, the median distance from "
-        f"its median: at most {spread[gathered].max():.1e} for positive eigenvalues, {np.median(spread[gathered]):.1e} "
-        f"for the middle one of them, and at least {spread[loose].min():.1e} for negative ones. The authors': d = n = "
+        f"other. At t = {p.t_end:g} they are in the first {_levels(one, side)}. (b) The largest coordinate of a token, "
+        f"one line an eigenvalue: at most {np.abs(y[-1][:, gathered]).max():.2f} at t = {p.t_end:g} for positive ones, "
+        f"up to {np.abs(y[-1][:, loose]).max():.1e} for negative ones. (c) The spread of each side, the median "
+        f"distance from its median: at most {spread[gathered].max():.1e} for positive eigenvalues, "
+        f"{np.median(spread[gathered]):.1e} for the middle one of them, and at least {spread[loose].min():.1e} for "
+        "negative ones. The authors': d = n = "
         "128, T = 15, dt = 0.1, the cube, the density and the replaced eigenvalues. Ours, not the paper's: the law of "
         f"the entries (uniform on [-1, 1], scaled to the spectral radius {p.radius:g}), the seeds (seed {p.seed}), "
         f"fourth-order Runge-Kutta with dt = {p.dt:g} (theirs is forward Euler), and panels (b) and (c)."

@@ -9,9 +9,11 @@ import numpy as np
 
 from tokenflock import plot
 from tokenflock.analysis import polytope, triple
+from tokenflock.errors import TokenflockError, unknown
 from tokenflock.geometry import Array
 from tokenflock.options import FeedForward
 from tokenflock.papers.figures import emergence_draw as draw
+from tokenflock.papers.token_layers import tokens_through
 from tokenflock.start import cube
 from tokenflock.weights import PAPER_B, uniform_entries
 
@@ -28,8 +30,9 @@ class GenericQK(draw.Cube):
 class Layers(draw.Cube):
     """What decides how the figure of feed-forward layers looks."""
 
-    snapshots: tuple[float, ...] = (1.0, 3.0, 10.0)
+    snapshots: tuple[float, ...] = (1.0, 4.0, 20.0)
     weights_seed: int = 1
+    form: str = "tokens"  # or "printed"
 
 
 class Ending(NamedTuple):
@@ -44,12 +47,14 @@ class Ending(NamedTuple):
 
 PARAMETERS = {
     "emergence/generic-qk": GenericQK(n_tokens=40, t_end=10.0),
-    "emergence/feedforward": Layers(t_end=10.0, frames=101),
+    "emergence/feedforward": Layers(t_end=20.0, frames=201),
 }
 QUICK: dict[str, dict[str, Any]] = {
     "emergence/generic-qk": {"n_tokens": 20, "frames": 61},
-    "emergence/feedforward": {"frames": 41},
+    "emergence/feedforward": {"frames": 81},
 }
+# Positive entries, and both eigenvalues positive: what a layer makes grow more slowly shrinks in z in every direction.
+POSITIVE = np.array([[0.8, 0.3], [0.2, 0.6]])
 ROWS = (
     (np.eye(2), "$V = I$, $d = 2$"),
     (np.asarray(PAPER_B["mix"]), "$V$ = diag(1, 1, \N{MINUS SIGN}1/2), seen in $F$"),
@@ -105,11 +110,19 @@ def _caption_generic(found: list[Ending], p: GenericQK) -> str:
         f"a symmetric part is {least:.2f}). Paths of the rescaled tokens to t = {p.t_end:g}, and the hull of their "
         f"places at t = {p.t_limit:g}; tokens with one limit have one colour. (a) V = I in the plane. At t = "
         f"{p.t_limit:g} {'; '.join(words[0])}. (b) V = diag(1, 1, -1/2), shown in the plane F of z_1, z_2 where V = 1. "
-        f"At t = {p.t_limit:g} {'; '.join(words[1])}. The paper reports the same patterns as for positive definite "
-        f"Q'K. The authors': the law of Q'K, the kind of V, the cube [-{p.half_width:g}, {p.half_width:g}]^d. Ours, "
-        f"not the paper's: n = {p.n_tokens}, the paranormal matrix (that of Theorem 5.2), the numbers of Q'K, which "
-        f"are its seeds, the start (seed {p.seed}), adaptive steps, and colours."
+        f"At t = {p.t_limit:g} {'; '.join(words[1])}. {_ends(found)} The paper reports the same patterns as "
+        f"for positive definite Q'K. The authors': the law of Q'K, the kind of V, the cube [-{p.half_width:g}, "
+        f"{p.half_width:g}]^d. Ours, not the paper's: n = {p.n_tokens}, the paranormal matrix (that of Theorem 5.2), "
+        f"the numbers of Q'K, which are its seeds, the start (seed {p.seed}), adaptive steps, and colours."
     )
+
+
+def _ends(found: list[Ending]) -> str:
+    """At how many points the panels end, in a sentence: patterns of positive definite forms are polygons."""
+    most, polygons = max(int(e.label.max()) + 1 for e in found), sum(int(e.label.max()) > 1 for e in found)
+    if not polygons:
+        return f"All {len(found)} panels end at {'one or two points' if most > 1 else 'one point'}, none at a polygon."
+    return f"{polygons} of the {len(found)} panels end at three points or more, the others at one or two."
 
 
 def layers(seed: int) -> tuple[tuple[str, str, FeedForward], ...]:
@@ -124,14 +137,14 @@ def layers(seed: int) -> tuple[tuple[str, str, FeedForward], ...]:
 
 def figure_feedforward(p: Layers) -> plot.Figure:
     """Three rows, one a layer: tokens at three times, and their level phi_1* against time."""
-    value = PAPER_B["hyperplanes-2d"]
+    value = POSITIVE
     star: Any = triple.good(None, None, value).phi_1_star
     start, times = cube(p.n_tokens, 2, p.half_width, seed=p.seed), draw.moments(p.t_end, p.frames, *p.snapshots)
     said = []
     height, width = 6.3, 0.195
     figure = plot.page(height)
     for row, (name, words, layer) in enumerate(layers(p.weights_seed)):
-        z = draw.rescaled(value, start, times, feedforward=layer, rtol=1e-6)
+        z = layered(value, layer, start, times, p.form)
         phi = z @ star
         shade = [plot.COLOURS["red"] if v > 0 else plot.COLOURS["blue"] for v in phi[0]]
         said.append(f"{words}: {_moved(z, phi)}")
@@ -156,28 +169,49 @@ def figure_feedforward(p: Layers) -> plot.Figure:
     return plot.captioned(figure, _caption_feedforward(said, p))
 
 
+def layered(value: Any, layer: FeedForward, start: Array, times: Array, form: str) -> Array:
+    """The tokens z (time, n, 2): the layer acts on tokens, or on rescaled ones as printed."""
+    if form == "printed":
+        return draw.rescaled(value, start, times, feedforward=layer, rtol=1e-6)
+    if form != "tokens":
+        raise unknown("form", form, ("tokens", "printed"))
+    z = tokens_through(np.asarray(value), layer.w, layer.activation, start, times, rtol=1e-7)
+    if z is None:
+        raise TokenflockError("The run with a feed-forward layer on tokens did not get to its end: lower t_end.")
+    return z
+
+
 def _moved(z: Array, phi: Array) -> str:
     """What became of a run: tokens that stayed where they were, levels, and sizes."""
     scale = np.abs(z[0]).max()
     still = int((np.linalg.norm(z[-1] - z[0], axis=1) < 1e-3 * scale).sum())
     order = np.sort(phi[-1])
-    levels = 1 + int((np.diff(order) > 0.02 * np.abs(order).max()).sum())
+    levels = 1 + int((np.diff(order) > 0.02 * np.abs(phi[0]).max()).sum())
     return (
-        f"{still} of {len(phi[-1])} tokens have not moved, phi_1* takes {levels} value{'s' * (levels > 1)} to 2 %, "
-        f"from {phi[-1].min():.2f} to {phi[-1].max():.2f}, and |z| is at most "
+        f"{still} of {len(phi[-1])} tokens have not moved, phi_1* takes {levels} value{'s' * (levels > 1)} to 2 % of "
+        f"the start, from {phi[-1].min():.2f} to {phi[-1].max():.2f}, and |z| is at most "
         f"{np.linalg.norm(z[-1], axis=1).max():.3g} (at the start {np.linalg.norm(z[0], axis=1).max():.3g})"
     )
 
 
 def _caption_feedforward(said: list[str], p: Layers) -> str:
     rows = ", ".join("(" + draw.listed(row) + ")" for row in layers(p.weights_seed)[2][2].w)
+    on_tokens = "x_i' = W sigma(V sum_j P_ij x_j), the layer acting on the tokens, seen as z = e^(-tV) x"
+    printed = "z_i' = W sigma(V sum_j P_ij (z_j - z_i)) with P at e^(tV) z"
+    if p.form == "tokens":
+        form = f"{on_tokens}, for three pairs of sigma and W. (The printed equation, {printed}, shows something else: "
+        form += "form = 'printed' draws it.)"
+        why = "With ReLU and W = I a token whose pull has no positive entry stands still, and so tends to 0 in z; a "
+        why += "random W shrinks z only where W sigma(V x) grows more slowly than e^(tV)"
+    else:
+        form = f"{printed}, as printed, for three pairs of sigma and W. (With {on_tokens}, one sees what is reported.)"
+        why = "With ReLU and W = I coordinates can only grow, so that a token whose pull points down stays"
     return (
-        f"A feed-forward layer, {draw.PAPER}: z_i' = W sigma(V sum_j P_ij (z_j - z_i)) with P at e^(tV) z, for three "
-        f"pairs of sigma and W. V is the 2 x 2 matrix of Theorem 4.2, Q = K = I, n = {p.n_tokens} tokens uniform on "
-        f"[-{p.half_width:g}, {p.half_width:g}]^2; tokens are red that start with phi_1* above 0. Left: tokens and "
-        f"their paths; right: phi_1*. At t = {p.t_end:g} - {'; '.join(said)}. With ReLU and W = I coordinates can only "
-        "grow, so that a token whose pull points down stays. The paper reports for its own choice three hyperplanes "
-        "with ReLU and W = I, and a collapse to 0 with tanh and with a random W; with the choice made here we see what "
-        "is said above. The authors': the equation, and the three pairs. Ours, not the paper's: V, the random W = "
-        f"[{rows}], n and the cube, the start (seed {p.seed}), adaptive steps, and the right column."
+        f"A feed-forward layer, {draw.PAPER}: {form} V = [({draw.listed(POSITIVE[0])}), ({draw.listed(POSITIVE[1])})], "
+        f"Q = K = I, n = {p.n_tokens} tokens uniform on [-{p.half_width:g}, {p.half_width:g}]^2; tokens are red that "
+        f"start with phi_1* above 0. Left: tokens and their paths; right: phi_1*. At t = {p.t_end:g} - "
+        f"{'; '.join(said)}. {why}. The paper reports three hyperplanes with ReLU and W = I, and a collapse to 0 with "
+        "tanh and with a random W. The authors': the equation, and the three pairs. Ours, not the paper's: what the "
+        f"layer acts on, V, the random W = [{rows}] (one of those that shrink z), n and the cube, the start (seed "
+        f"{p.seed}), adaptive steps, and the right column."
     )

@@ -14,7 +14,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable
-from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +22,10 @@ import numpy as np
 
 from tokenflock import plot
 from tokenflock.analysis.spectrum import ROWS
+from tokenflock.markup import Markup, joined, markup
 from tokenflock.papers.report import network_figures as figures
 from tokenflock.papers.report.network_study import FULL, QUICK, NetworkStudy, Say, study
-from tokenflock.papers.report.page import document, grid, notices, picture
+from tokenflock.papers.report.page import captioned, document, grid, notices, picture
 from tokenflock.store import write_text
 from tokenflock.trajectory import save
 from tokenflock.transformer import behaviour
@@ -79,15 +79,15 @@ def _figures(made: NetworkStudy) -> dict[str, Draw]:
     if len(made.network.blocks) > 1:
         chosen["tops"] = figures.tops
     rest = {"chance": figures.by_chance, "histograms": figures.histograms, "layers": figures.layers}
-    return {**chosen, **rest, "ablations": figures.ablations}
+    return {**chosen, **rest, "persistence": figures.by_radius, "ablations": figures.ablations}
 
 
-def _drawn(draw: Draw, made: NetworkStudy, folder: Path, name: str) -> str:
+def _drawn(draw: Draw, made: NetworkStudy, folder: Path, name: str) -> Markup:
     with plot.style():
         figure = draw(made)
     files = [file.name for file in plot.save(figure, folder / "figures", name)]
-    text = f"<figcaption>{escape(getattr(figure, 'caption', ''))}</figcaption>"
-    return f"<figure>{picture({'files': files, 'name': name}, folder / 'figures')}{text}</figure>"
+    drawn = picture({"files": files, "name": name}, folder / "figures")
+    return captioned(getattr(figure, "caption", ""), drawn)
 
 
 # What is said, as numbers.
@@ -139,7 +139,7 @@ def _plain(value: Any) -> Any:
 # The page.
 
 
-def _page(made: NetworkStudy, facts: Facts, pictures: dict[str, str], quick: bool, wall: float) -> str:
+def _page(made: NetworkStudy, facts: Facts, pictures: dict[str, Markup], quick: bool, wall: float) -> Markup:
     net = made.network
     banner = notices("Quick version: fewer tokens, texts and samples." if quick else "", *made.notes)
     left_out = f"In the spectra and the simulated heads: {made.heads.attrs['left_out']}."
@@ -147,36 +147,44 @@ def _page(made: NetworkStudy, facts: Facts, pictures: dict[str, str], quick: boo
     sections = [
         ("What came out", _summary(made, facts)),
         ("The network", _identity(made)),
-        ("Spectra of the value matrices", pictures["spectra"] + pictures.get("tops", "")),
+        ("Spectra of the value matrices", joined([pictures["spectra"], pictures.get("tops", "")])),
         ("Heads by row of the atlas", _rows(facts)),
         ("Good triples", pictures["triples"]),
         ("Every head", _heads(made, facts)),
-        ("By chance?", _by_chance(made) + pictures["chance"]),
+        ("By chance?", joined([_by_chance(made), pictures["chance"]])),
         ("Predicted and simulated, head by head", _simulated(made)),
         ("Overlaps, layer by layer", pictures["histograms"]),
+        ("Clusters at every radius", pictures["persistence"]),
         ("Hidden states of the model", pictures["layers"]),
-        ("Which part gathers the tokens", _parts(made) + pictures["ablations"]),
-        ("What the theory leaves out", f"<p>{escape(left_out)}</p>"),
+        ("Which part gathers the tokens", joined([_parts(made), pictures["ablations"]])),
+        ("What the theory leaves out", markup("<p>{}</p>", left_out)),
     ]
-    body = "".join(f"<section><h2>{title}</h2>{html}</section>" for title, html in sections)
     spent = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in made.seconds.items())
     return document(
         net.name,
-        f"<h1>{escape(net.name)}</h1>"
-        "<p>A trained transformer under the theory of attention dynamics: the spectrum of every head and the row of "
-        f"the atlas it falls in, and what tokens really do from layer to layer.</p>{banner}{body}"
-        f"<footer><p>Made in {wall:.1f} s ({escape(spent)}). Seed {made.seed}. Numbers: <code>network.json</code>; "
-        "hidden states: <code>states.zarr</code>, for <code>flock.load</code>.</p></footer>",
+        markup(
+            "<h1>{name}</h1>"
+            "<p>A trained transformer under the theory of attention dynamics: the spectrum of every head and the row "
+            "of the atlas it falls in, and what tokens really do from layer to layer.</p>{banner}{body}"
+            "<footer><p>Made in {wall:.1f} s ({spent}). Seed {seed}. Numbers: <code>network.json</code>; hidden "
+            "states: <code>states.zarr</code>, for <code>flock.load</code>.</p></footer>",
+            name=net.name,
+            banner=banner,
+            body=joined(markup("<section><h2>{}</h2>{}</section>", title, told) for title, told in sections),
+            wall=wall,
+            spent=spent,
+            seed=made.seed,
+        ),
     )
 
 
-def _summary(made: NetworkStudy, facts: Facts) -> str:
+def _summary(made: NetworkStudy, facts: Facts) -> Markup:
     net, total = made.network, len(facts["heads"])
     rows: Counter[str] = Counter(facts["rows"])
     counts = ", ".join(f"{number} {row}" for row, number in rows.most_common())
     overlap, clusters = (figures.mean_of(made.measures, name) for name in ("overlap", "clusters"))
     tokens = np.mean([run.sizes["token"] for run in made.runs])
-    below = f"{facts['negative']} have lambda_max &lt; 0;"
+    below = f"{facts['negative']} have lambda_max < 0;"
     by_chance = made.chances[net.head_dim].method.replace(" Gaussian heads", "")
     ends = f"mean overlap {overlap[0]:.2f} at the embeddings, {overlap[-1]:.2f} after layer {net.n_layers}"
     lines = [
@@ -188,7 +196,7 @@ def _summary(made: NetworkStudy, facts: Facts) -> str:
     ]
     if made.apart is not None:
         lines.append(f"Our blocks in numpy give the hidden states of transformers to {made.apart:.0e} of their length.")
-    return "<ul>" + "".join(f"<li>{line}</li>" for line in lines if line) + "</ul>"
+    return markup("<ul>{}</ul>", joined(markup("<li>{}</li>", line) for line in lines if line))
 
 
 def _gathers(made: NetworkStudy) -> str:
@@ -209,7 +217,7 @@ def _agreement(made: NetworkStudy) -> str:
     return f"Simulated heads that end as the atlas says: {', '.join(parts)}."
 
 
-def _identity(made: NetworkStudy) -> str:
+def _identity(made: NetworkStudy) -> Markup:
     net = made.network
     heads = f"{net.n_heads} of dimension {net.head_dim}"
     if net.n_groups != net.n_heads:
@@ -222,43 +230,43 @@ def _identity(made: NetworkStudy) -> str:
         "attention": "causal" if net.causal else "full",
         "norm": f"{net.norm}, {'after' if net.norm == 'post' else 'before'} each part",
         "positions": net.positions,
-        "SHA-256 of the weights": f"<code>{net.digest[:16]}</code>",
-        "read": escape(made.read),
+        "SHA-256 of the weights": markup("<code>{}</code>", net.digest[:16]),
+        "read": made.read,
         "hidden states by": made.engine,
     }
     return grid(("", ""), [[name, value] for name, value in rows.items()], (1,))
 
 
-def _rows(facts: Facts) -> str:
-    rows = [[row, str(facts["rows"].get(row, 0)), escape(words)] for row, words in ROWS.items() if row in facts["rows"]]
-    note = (
+def _rows(facts: Facts) -> Markup:
+    rows = [[row, str(facts["rows"].get(row, 0)), words] for row, words in ROWS.items() if row in facts["rows"]]
+    note = markup(
         "<p>The row is that of V_h on the space it writes to: the eigenvalues 0 that its rank leaves over do not "
         "count. The atlas (Table 1 of arXiv:2411.04990) is a theorem for V = I and conjectures otherwise.</p>"
     )
-    return grid(("row", "heads", "what all tokens tend to"), rows, (2,)) + note
+    return joined([grid(("row", "heads", "what all tokens tend to"), rows, (2,)), note])
 
 
-def _heads(made: NetworkStudy, facts: Facts) -> str:
+def _heads(made: NetworkStudy, facts: Facts) -> Markup:
     rows = []
     for row in facts["heads"]:
         lam = figures.number(complex(*row["lambda_max"]))
         why = "" if row["good"] else row["good_fails"].removeprefix("Def 4.1: ").partition(" Def 4.1:")[0]
         numbers = [f"{row[name]:.3g}" for name in ("beta_effective", "form_asymmetry", "value_norm")]
         place = f"{row['layer']}.{row['head']}" if len(made.network.blocks) > 1 else str(row["head"])
-        rows.append([place, lam, row["regime"], *numbers, "good" if row["good"] else escape(why)])
-    head = ("head", "&lambda;<sub>max</sub>", "row", "&beta; effective", "asymmetry of Q'K", "|V|", "good triple?")
+        rows.append([place, lam, row["regime"], *numbers, "good" if row["good"] else why])
+    head = ("head", LAMBDA, "row", "β effective", "asymmetry of Q'K", "|V|", "good triple?")
     table = grid(head, rows, (6,))
-    said = "layer.head. " if len(made.network.blocks) > 1 else ""
-    note = (
-        f"<p>{said}&beta; effective: that of the identity with the same symmetric part of Q'K, on unit tokens. "
-        "Asymmetry: 0 symmetric, 1 antisymmetric.</p>"
+    note = markup(
+        "<p>{}β effective: that of the identity with the same symmetric part of Q'K, on unit tokens. "
+        "Asymmetry: 0 symmetric, 1 antisymmetric.</p>",
+        "layer.head. " if len(made.network.blocks) > 1 else "",
     )
     if len(rows) > LONG:
-        return f"<details><summary>All {len(rows)} heads</summary>{table}</details>{note}"
-    return table + note
+        table = markup("<details><summary>All {} heads</summary>{}</details>", len(rows), table)
+    return joined([table, note])
 
 
-def _by_chance(made: NetworkStudy) -> str:
+def _by_chance(made: NetworkStudy) -> Markup:
     k = made.network.head_dim
     rows = []
     for size, found in sorted(made.chances.items()):
@@ -269,15 +277,17 @@ def _by_chance(made: NetworkStudy) -> str:
         rows.append([name, middle, f"{low} to {10**found.high:.2g}", found.method])
     guess = figures.extrapolated(made)[2]
     said = f"1e{guess:.0f}" if guess < -3 else f"{10**guess:.2g}"
-    note = (
-        f"<p>How often every eigenvalue of a head with Gaussian weights has a negative real part, with 95 % intervals. "
-        f"A parabola through the logarithms of what could be estimated gives about {said} at size {k}: an "
-        "extrapolation, not an estimate.</p>"
+    note = markup(
+        "<p>How often every eigenvalue of a head with Gaussian weights has a negative real part, with 95 % intervals. "
+        "A parabola through the logarithms of what could be estimated gives about {} at size {}: an extrapolation, "
+        "not an estimate.</p>",
+        said,
+        k,
     )
-    return grid(("size of a head", "share", "95 % interval", "by"), rows, (3,)) + note
+    return joined([grid(("size of a head", "share", "95 % interval", "by"), rows, (3,)), note])
 
 
-def _simulated(made: NetworkStudy) -> str:
+def _simulated(made: NetworkStudy) -> Markup:
     rows = []
     for item in made.simulated:
         regime, place = item["theory"].regime, f"{item['layer']}.{item['head']}"
@@ -285,32 +295,32 @@ def _simulated(made: NetworkStudy) -> str:
         for scheme in ("flow", "layers"):
             one = item[scheme]
             word = {True: "holds", False: "fails", None: "open"}[one.agrees]
-            other = "" if one.same else " (L of the eigenvalue of largest |1 + &lambda;|)"
-            cells.append(f'<span class="{word}">{AGREES[one.agrees]}</span>: {escape(one.words)}{other}')
+            other = "" if one.same else " (L of the eigenvalue of largest |1 + λ|)"
+            cells.append(markup('<span class="{}">{}</span>: {}{}', word, AGREES[one.agrees], one.words, other))
         lam = figures.number(regime.lambda_max)
         rows.append([place if len(made.network.blocks) > 1 else str(item["head"]), regime.row, lam, *cells])
-    note = (
+    note = markup(
         "<p>Each head as a model of its own: tokens of the first text on the sphere of the space that it writes to, "
-        "its Q, K and V, &beta; from the length that the norm gives to tokens. <i>As the atlas says</i>: for "
-        "&lambda;<sub>max</sub> &gt; 0 all tokens in L, and in no more places than the row allows; for "
-        "&lambda;<sub>max</sub> &lt; 0 a cloud around L (mean |P_L x| &gt; 0.7) in which no tokens have met. The flow "
+        "its Q, K and V, β from the length that the norm gives to tokens. <i>As the atlas says</i>: for "
+        "λ<sub>max</sub> &gt; 0 all tokens in L, and in no more places than the row allows; for "
+        "λ<sub>max</sub> &lt; 0 a cloud around L (mean |P_L x| &gt; 0.7) in which no tokens have met. The flow "
         "runs for 12 decay times of the other directions; layers are steps of 1, as in the model, in which tokens "
-        "that have met follow the eigenvalue of largest |1 + &lambda;|.</p>"
+        "that have met follow the eigenvalue of largest |1 + λ|.</p>"
     )
-    head = ("head", "row", "&lambda;<sub>max</sub>", "as a flow", "in layers")
-    return note + grid(head, rows, (3, 4))
+    return joined([note, grid(("head", "row", LAMBDA, "as a flow", "in layers"), rows, (3, 4))])
 
 
+LAMBDA = markup("λ<sub>max</sub>")
 AGREES = {True: "as the atlas says", False: "not as the atlas says", None: "no row"}
 
 
-def _parts(made: NetworkStudy) -> str:
+def _parts(made: NetworkStudy) -> Markup:
     own = made.network.n_layers
-    note = f"<p>Clusters: tokens linked by overlaps above {behaviour.TOGETHER:g}.</p>"
+    note = markup("<p>Clusters: tokens linked by overlaps above {:g}.</p>", behaviour.TOGETHER)
     rows, last = [], own
     for name, found in made.ablations.items():
         if isinstance(found, str):
-            rows.append([escape(name), escape(found.partition(". ")[0]), *[""] * 6])
+            rows.append([name, found.partition(". ")[0], *[""] * 6])
             continue
         last = int(found["time"][-1])
         numbers = [f"{found['overlap'][at]:.3f}" for at in (own, -1)]
@@ -318,9 +328,9 @@ def _parts(made: NetworkStudy) -> str:
         first = np.flatnonzero(found["clusters"] <= 1.5)
         part = "" if found["inside"] is None else f"{found['inside'][-1]:.2f}"
         when = str(int(found["time"][first[0]])) if first.size else "never"
-        rows.append([escape(name), *numbers, f"{found['effective_rank'][-1]:.1f}", when, part])
+        rows.append([name, *numbers, f"{found['effective_rank'][-1]:.1f}", when, part])
     ends = [f"{what}, layer {at}" for what in ("overlap", "clusters") for at in (own, last)]
     head = ("in force", *ends, "rank at the end", "one cluster from layer", "|P_L x| at the end")
     # Where the run ends with the model, its two layers are one; and a column without numbers is left out.
     used = [k for k in range(len(head)) if any(row[k] for row in rows) and not (last == own and k in (2, 4))]
-    return grid(tuple(head[k] for k in used), [[row[k] for k in used] for row in rows]) + note
+    return joined([grid(tuple(head[k] for k in used), [[row[k] for k in used] for row in rows]), note])

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock import plot
+from tokenflock.analysis import persistence
 from tokenflock.geometry import Array
 from tokenflock.papers.report.network_study import ABLATIONS, NetworkStudy, inside
+from tokenflock.plot.barcodes import curve
 from tokenflock.transformer import behaviour
 
 if TYPE_CHECKING:
@@ -153,6 +155,27 @@ def extrapolated(made: NetworkStudy) -> tuple[Array, Array, float]:
     known = [(size, found.log10) for size, found in sorted(made.chances.items()) if found.log10 > -math.inf]
     sizes, logs = (np.array(column, dtype=float) for column in zip(*known, strict=True))
     return sizes, logs, float(np.polyval(np.polyfit(sizes, logs, 2), made.network.head_dim))
+
+
+def by_radius(made: NetworkStudy) -> plot.Figure:
+    """How many clusters the tokens make at every radius, at some layers: no threshold is chosen."""
+    run, L = made.runs[0], made.network.n_layers
+    steps = np.unique(np.round(np.linspace(0, L, 4)).astype(int))
+    figure = plot.page(2.0)
+    axes = figure.subplots(1, len(steps), squeeze=False, sharey=True)[0]
+    told = []
+    for ax, step in zip(axes, steps, strict=True):
+        x = run["x"].values[step]
+        found = persistence.lasting(x)
+        curve(ax, np.maximum(persistence.barcode(x), persistence.FLOOR), found)
+        ax.set_title(f"layer {step}", pad=2)
+        ax.set_xlabel("radius (radians)")
+        told.append(f"layer {step}: {found}")
+    for ax in axes[1:]:
+        ax.set_ylabel("")
+    figure.subplots_adjust(left=0.07, right=0.985, top=0.88, bottom=0.24)
+    words = "Clusters of the first text's tokens against the radius within which they are linked; shaded: the radii in "
+    return plot.captioned(figure, f"{words}which their number stays longest. {'; '.join(told)}.")
 
 
 def histograms(made: NetworkStudy) -> plot.Figure:

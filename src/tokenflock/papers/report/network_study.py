@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from tokenflock import networks
 from tokenflock.analysis import spectrum
+from tokenflock.analysis.spectrum import one_thread
 from tokenflock.errors import EngineError, FileError, MissingExtra, SpecError
 from tokenflock.geometry import Array
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network
-from tokenflock.networks.spectra import one_thread
 from tokenflock.transformer import behaviour, chance, prediction, record, stack, states, wording
 from tokenflock.transformer.block import Parts
 

@@ -24,6 +24,7 @@ NAMES: dict[str, str] = {
     "boolean-higher-d": "tokenflock.papers.studies.boolean_higher_d:boolean_higher_d",
     "structured-qk": "tokenflock.papers.studies.structured_qk:structured_qk",
     "convergence-rate": "tokenflock.papers.studies.convergence_rate:convergence_rate",
+    "coarsening": "tokenflock.papers.studies.coarsening:coarsening",
     "discretisation": "tokenflock.papers.studies.discretisation:discretisation",
     "initialisation": "tokenflock.papers.studies.initialisation:initialisation",
     "trained-weights": "tokenflock.papers.studies.trained_weights:trained_weights",

@@ -156,16 +156,17 @@ def _say(work: Inquiry, table: Table, s: Sizes) -> None:
         rows = table.where(family=family, n=most)
         of_those = [row[6] / row[3] if row[3] else np.nan for row in rows.rows if row[1] >= 2]
         parts.append(
-            f"{words}: Boolean for good in {_range(rows['boolean'])} of starts, of those with d >= 2 "
+            f"{words}: Boolean for good in {_range(rows['boolean'])} of all starts, of those with d >= 2 "
             f"{_range(of_those)} with two leaders at most"
         )
     work.answer(
-        f"All of them with V = Q'K = I and most with other weights, for d = 1 to {high} (n = {most}, {s['starts']} "
-        "starts each). "
+        f"Every start that was decided has one; decided by t = {s['t_end']:g} are all with V = Q'K = I and most with "
+        f"other weights, for d = 1 to {high} (n = {most}, {s['starts']} starts each). "
         + "; ".join(parts)
         + ". So the limit of Theorem 2.1 seems to need a simple leading eigenvalue, not d = 1: V = I, where all "
         "directions grow alike, is the exception.",
-        f"A run that has not settled by t = {s['t_end']:g} may do so later: the shares are lower bounds. V with a "
+        f"A run that has not settled by t = {s['t_end']:g} is undecided and may settle later: the shares are lower "
+        "bounds, and nothing is said of the rest. V with a "
         "complex leading pair has no limit of this kind, and was not tried.",
     )
 

@@ -9,11 +9,18 @@ which is the model itself with the linear feed-forward -tan(a) J. A token that s
 angle p (0 < p < 2 pi) and itself has p' = -m w (sin p - tan(a) (1 - cos p)) / (1 + m w), w = e^{beta (cos p - 1)}.
 The weight, and with it the exponent of the waiting time, is that of real V. The bracket is not: it vanishes at
 p = pi - 2 a, so that a cluster at pi - 2a < p < pi goes the long way round, past the antipode.
+
+All this holds for Q'K = I + b J too, which commutes with J. Up to a rotation of the plane, which V does not see, and a
+factor, every other Q'K is I + b J + e diag(1, -1): two numbers are all forms, and e = 0 are those that commute.
+
+There are two clocks. With Re lambda = 1 a step of t = 1 is what a cluster needs to pull its own tokens together; but
+|lambda| = 1 / cos(a) is the size of V, 11.5 at 85 degrees, and a V of size 1 is that much slower.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,17 +42,20 @@ NEAR = 0.1  # radians: a token this close to x_1 has arrived
 FRAMES = 121
 
 
-def turning(beta: float, angle: float, moving: bool = True, stretch: float = 0.0, dim: int = 2) -> Model:
+def turning(
+    beta: float, angle: float, moving: bool = True, stretch: float = 0.0, dim: int = 2, twist: float = 0.0
+) -> Model:
     """V = I + tan(angle) J on the first plane, 0 on the other directions; moving: in the frame that turns with it.
 
-    stretch: Q'K = diag(1 + stretch, 1 - stretch).
+    Q'K = I + twist J + stretch diag(1, -1) on that plane, I on the other directions.
     """
     rate, inside = math.tan(math.radians(angle)), np.zeros((dim, dim))
     inside[:2, :2] = rate * J
     against = FeedForward(w=-inside, activation="linear") if moving and rate else None
-    form = None if not stretch else np.diag([1 + stretch, 1 - stretch])
+    form = np.eye(dim)
+    form[:2, :2] += twist * J + np.diag([stretch, -stretch])
     value = np.diag([1.0, 1.0] + [0.0] * (dim - 2)) + inside
-    return Model(dim=dim, beta=beta, value=value, key=form, feedforward=against)
+    return Model(dim=dim, beta=beta, value=value, key=form if stretch or twist else None, feedforward=against)
 
 
 def waiting_time(p: float, angle: float, beta: float, m: int) -> float:
@@ -82,17 +92,23 @@ def gathered(model: Model, start: Array, ends: tuple[float, ...]) -> Array:
 
 
 def _plateau(
-    _: np.random.Generator, angle: float, stretch: float, factor: int, dim: int, seed: int, s: Sizes
+    _: np.random.Generator, angle: float, stretch: float, twist: float, factor: int, dim: int, seed: int, s: Sizes
 ) -> dict[str, Any]:
-    """Clusters at t, and how far tokens move until 2 t. The starts are the same at every angle."""
+    """Clusters at t, 2 t, 4 t and t cos(angle), where |lambda| t is that of real V; how far tokens move from t to 2 t.
+
+    The starts are the same at every angle.
+    """
     beta, t = s["beta"] * factor**2, s["t_plateau"]
     start = uniform(s["n_tokens"] * factor, dim, seed=seed, runs=s["runs"])
-    # With Q'K = I the turning frame is exact. Otherwise logits depend on where the pair stands: run it as it is.
-    model = turning(beta, angle, stretch == 0, stretch, dim)
-    times = [t] if stretch else [t, 2 * t]
+    # If Q'K commutes with J the turning frame is exact. Otherwise logits depend on where the pair stands: as it is.
+    model = turning(beta, angle, stretch == 0, stretch, dim, twist)
+    wanted = [t, 2 * t, 4 * t, t * math.cos(math.radians(angle))]
+    times = sorted(set(wanted))
     x = simulate(model, start, times[-1], times=times, progress=False)["x"].values
-    moved = math.nan if stretch else np.median(distance(x[:, 0], x[:, 1])) * math.sqrt(beta)
-    return {"count": clusters.count(x[:, 0], 0.25 / math.sqrt(beta)), "moved": float(moved)}
+    at = [times.index(time) for time in wanted]
+    counts = clusters.count(x, 0.25 / math.sqrt(beta))[:, at]
+    moved = math.nan if stretch else np.median(distance(x[:, at[0]], x[:, at[1]])) * math.sqrt(beta)
+    return {"counts": counts, "moved": float(moved)}
 
 
 def _pairs(generator: np.random.Generator, angle: float, s: Sizes) -> list[list[float]]:
@@ -132,14 +148,14 @@ def _draw(answer: Answer) -> plot.Figure:
     plateau, pairs, life = (answer.table(name) for name in ("plateau", "pairs", "lifetimes"))
     blue, red, grey = plot.COLOURS["blue"], plot.COLOURS["red"], plot.COLOURS["grey"]
     figure, axes = panels(3)
-    looks = dict.fromkeys(zip(plateau["d"], plateau["stretch"], plateau["beta"], strict=True))
-    for (d, stretch, beta), colour in zip(looks, ("blue", "orange", "red", "sky"), strict=True):
-        rows = plateau.where(d=d, stretch=stretch, beta=beta)
-        label = "$Q^TK = I$" if stretch == 0 else f"diag({1 + stretch:g}, {1 - stretch:g})"
-        label += f", $d$ = {d}, $\\beta$ = {beta:g}"
-        rows.points(axes[0], "angle", "clusters", label=label, color=plot.COLOURS[colour])
+    looks = dict.fromkeys(zip(plateau["d"], plateau["stretch"], plateau["twist"], plateau["beta"], strict=True))
+    for k, (d, stretch, twist, beta) in enumerate(looks):
+        rows = plateau.where(d=d, stretch=stretch, twist=twist, beta=beta)
+        label = f"$e$ = {stretch:g}, $b$ = {twist:g}, $d$ = {d}, $\\beta$ = {beta:g}"
+        colour = plot.COLOURS["blue"] if not stretch else plot.shades(len(looks) + 2)[k]
+        rows.points(axes[0], "angle", "clusters", label=label, color=colour, fmt="o:" if twist else "o-")
     axes[0].set(xlabel="angle of $\\lambda_{max}$ (degrees)", ylabel="clusters on the plateau", ylim=(0, None))
-    axes[0].legend(fontsize=6)
+    axes[0].legend(fontsize=5, title="$Q^TK = I + bJ + e$ diag(1, -1)", title_fontsize=5)
     for k, angle in enumerate(sorted(set(pairs["angle"]))):
         rows = pairs.where(angle=angle)
         colour = plot.shades(len(set(pairs["angle"])) + 1)[k]
@@ -150,9 +166,10 @@ def _draw(answer: Answer) -> plot.Figure:
     axes[1].legend(title="angle", ncols=2, fontsize=6, loc="lower center")
     life.points(axes[2], "angle", "ratio", fmt="o", ms=3.5, color=blue, label="all tokens")
     axes[2].plot(life["angle"], life["two_tokens"], "-", color=red, label="two tokens, exact")
+    axes[2].plot(life["angle"], life["clock"], "s", ms=3, color=plot.COLOURS["orange"], label="all, by $|\\lambda|t$")
     axes[2].axhline(1, color=grey, lw=0.6)
     axes[2].set(yscale="log", xlabel="angle (degrees)", ylabel="time to one cluster / that of real $V$")
-    axes[2].set_yticks([0.3, 0.5, 1, 2], ["0.3", "0.5", "1", "2"])
+    axes[2].set_yticks([0.3, 0.5, 1, 2, 4], ["0.3", "0.5", "1", "2", "4"])
     axes[2].minorticks_off()
     axes[2].legend()
     return figure
@@ -164,14 +181,16 @@ def _draw(answer: Answer) -> plot.Figure:
     question="V with a complex leading pair: do metastable clusters persist in the turning frame, for which angles, "
     "and how do their lifetimes compare with those of real V?",
     method="Causal attention on the circle, Q = K = I, V = I + tan(a) J, in the frame that turns with the first "
-    "token (checked against the plain run). (a) Clusters at a fixed time at large beta, with Q'K = I and with Q'K "
-    "that does not commute with the rotation. (b) Two clusters at every signed angle, against an exact quadrature. "
-    "(c) The time to one cluster of uniform starts at small beta, as a ratio to that of the same start at a = 0: "
-    "geometric mean with a bootstrap interval.",
+    "token (checked against the plain run). (a) Clusters at t, 2t and 4t at large beta, with Q'K = I + b J + e diag(1, "
+    "-1), which is every form in the plane up to a rotation and a factor, and commutes with V if e = 0; and at t "
+    "cos(a), where |lambda| t is that of real V. (b) Two clusters at every signed angle, against an exact quadrature. "
+    "(c) The time to one cluster of uniform starts at small beta, as a ratio to that of the same start at a = 0, in t "
+    "and in |lambda| t: geometric mean with a bootstrap interval.",
     sizes={
         "angles": (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 85.0),
-        "stretch": 0.3,
-        "angles_bent": (0.0, 15.0, 30.0, 45.0),
+        "forms": ((0.0, 0.5), (0.1, 0.0), (0.3, 0.0), (0.6, 0.0), (0.3, 0.5)),  # (e, b), beside Q'K = I
+        "factors": (1, 2),  # beta times the square, tokens times the factor, for the first form that does not commute
+        "angles_bent": (0.0, 15.0, 30.0, 45.0, 60.0, 75.0),
         "n_tokens": 120,
         "beta": 64.0,
         "t_plateau": 50.0,
@@ -186,6 +205,7 @@ def _draw(answer: Answer) -> plot.Figure:
     },
     quick={
         "angles": (0.0, 30.0, 60.0),
+        "forms": ((0.0, 0.5), (0.3, 0.0)),
         "angles_bent": (0.0, 30.0),
         "n_tokens": 40,
         "runs": 6,
@@ -200,17 +220,25 @@ def _draw(answer: Answer) -> plot.Figure:
 def complex_top(work: Inquiry, **s: Any) -> None:
     """Plateaus, pairs and lifetimes over the angle."""
     angles = tuple(s["angles"])
-    grids = ((0.0, 1, 2), (s["stretch"], 1, 2), (s["stretch"], 2, 2), (0.0, 1, s["dim"]))
+    sharper = [(s["forms"][_bent(s)], f) for f in s["factors"][1:]]
+    grids = [(0.0, 0.0, 1, 2), *((e, b, 1, 2) for e, b in s["forms"])]
+    grids += [*((e, b, f, 2) for (e, b), f in sharper), (0.0, 0.0, 1, s["dim"])]
     # Where the frame does not help, every turn costs steps: not up to the steepest angles.
     cells = [(*grid, a) for grid in grids for a in (s["angles_bent"] if grid[0] else angles)]
-    found = work.each({f"plateau, {(e, f, d, a)}": (a, e, f, d, work.seed, s) for e, f, d, a in cells}, _plateau)
+    cases = {f"plateau, {(e, b, f, d, a)}": (a, e, b, f, d, work.seed, s) for e, b, f, d, a in cells}
+    found = work.each(cases, _plateau)
     rows = []
-    for e, f, d, a in cells:
-        cell = found[f"plateau, {(e, f, d, a)}"]
-        less = np.array(cell["count"]) - np.array(found[f"plateau, {(e, f, d, 0.0)}"]["count"])
-        rows.append([d, a, e, s["beta"] * f**2, *interval(cell["count"]), *interval(less), cell["moved"]])
-    columns = ("d", "angle", "stretch", "beta", "clusters", "low", "high", "more", "more_low", "more_high", "moved")
-    note = "more: than at angle 0, same starts; moved: median from t to 2 t, in units of beta^(-1/2)"
+    for e, b, f, d, a in cells:
+        cell = found[f"plateau, {(e, b, f, d, a)}"]
+        counts, real = (np.array(found[f"plateau, {(e, b, f, d, angle)}"]["counts"]) for angle in (a, 0.0))
+        later = counts[:, 1:].mean(axis=0).tolist()
+        less = interval(counts[:, 0] - real[:, 0])
+        rows.append([d, a, e, b, s["beta"] * f**2, *interval(counts[:, 0]), *less, *later, cell["moved"]])
+    columns = "d angle stretch twist beta clusters low high more more_low more_high at_2t at_4t by_clock moved".split()
+    note = (
+        "stretch e, twist b; more: than at angle 0, same starts; by_clock: at t cos(angle); moved: median from t to "
+        "2 t in units of beta^(-1/2)"
+    )
     plateau = work.table("plateau", columns, rows, note)
     pairs = work.each({f"pairs, {a:g}": (a, s) for a in angles}, _pairs)
     rows = [[a, *row] for a in angles for row in pairs[f"pairs, {a:g}"]]
@@ -221,6 +249,12 @@ def complex_top(work: Inquiry, **s: Any) -> None:
     work.control("the turning frame is the same run", error < 1e-6, f"{error:.1e} rad apart at t = 5")
     life = _ratios(work, angles, s)
     _say(work, plateau, life, s)
+
+
+def _bent(s: Sizes) -> int:
+    """Which of the forms is the middle one of those that do not commute with the rotation and have no J in them."""
+    plain = [k for k, (e, b) in enumerate(s["forms"]) if e and not b]
+    return plain[len(plain) // 2]
 
 
 def _ratios(work: Inquiry, angles: tuple[float, ...], s: Sizes) -> Table:
@@ -240,21 +274,26 @@ def _ratios(work: Inquiry, angles: tuple[float, ...], s: Sizes) -> Table:
         alone = np.array([waiting_time(p, a, s["beta_life"], 1) for p in gaps[usable]])
         pair = np.exp(np.mean(np.log(np.maximum(alone, 1e-2) / np.maximum(base[usable], 1e-2))))
         lost = wilson(int(np.isnan(mine).sum()), len(mine))
-        rows.append([a, *np.exp(mean), float(pair), int(both.sum()), lost.value, lost.high])
-    columns = ("angle", "ratio", "low", "high", "two_tokens", "starts", "not_gathered", "not_gathered_high")
+        size = 1 / math.cos(math.radians(a))
+        rows.append(
+            [a, *np.exp(mean), float(pair), int(both.sum()), lost.value, lost.high, float(size * np.exp(mean[0]))]
+        )
+    columns = ("angle", "ratio", "low", "high", "two_tokens", "starts", "not_gathered", "not_gathered_high", "clock")
     return work.table("lifetimes", columns, rows, f"beta = {s['beta_life']:g}, n = {s['n_life']}, paired with a = 0")
 
 
 def _say(work: Inquiry, plateau: Table, life: Table, s: Sizes) -> None:
+    stretch, factor = s["forms"][_bent(s)][0], s["factors"][-1]
     plain, bent, sharp, high = (
-        plateau.where(stretch=e, beta=s["beta"] * f, d=d)
-        for e, f, d in ((0.0, 1, 2), (s["stretch"], 1, 2), (s["stretch"], 4, 2), (0.0, 1, s["dim"]))
+        plateau.where(stretch=e, twist=0.0, beta=s["beta"] * f**2, d=d)
+        for e, f, d in ((0.0, 1, 2), (stretch, 1, 2), (stretch, factor, 2), (0.0, 1, s["dim"]))
     )
-    for row in (*plain.rows[1:], *high.rows[1:]):
-        name = f"clusters more than real V, {row[1]:g} degrees, d = {row[0]}"
-        work.number(name, Estimate(*row[7:10]), s["runs"], 0.0)
+    twisted = [plateau.where(stretch=0.0, twist=b, d=2).rows for e, b in s["forms"] if not e]
+    for row in (*plain.rows[1:], *high.rows[1:], *(row for rows in twisted for row in rows[1:])):
+        name = f"clusters more than real V, {row[1]:g} degrees, d = {row[0]}" + (f", b = {row[3]:g}" if row[3] else "")
+        work.number(name, Estimate(*row[8:11]), s["runs"], 0.0)
     for row in life.rows[1:]:
-        note = "predicted: two tokens alone, exact"
+        note = f"predicted: two tokens alone, exact; by |lambda| t {row[8]:.3g}"
         work.number(f"lifetime ratio, {row[0]:g} degrees", Estimate(*row[1:4]), row[5], row[4], note)
     worst = float(max(plain["moved"].max(), high["moved"].max()))
     work.control("clusters stand still in the turning frame", worst < 0.5, f"moved {worst:.1e} beta^(-1/2) at most")
@@ -264,21 +303,34 @@ def _say(work: Inquiry, plateau: Table, life: Table, s: Sizes) -> None:
         f"wait as long as e^(2 beta). At {s['angles'][-1]:g} degrees that is nearly every cluster on one side."
     )
     work.surprise(
-        f"The plateau needs Q'K to commute with the rotation. With Q'K = diag({1 + s['stretch']:g}, "
-        f"{1 - s['stretch']:g}) a turning run keeps {bent.rows[-1][4]:.1f} clusters where real V keeps "
-        f"{bent.rows[0][4]:.1f}, and four times the beta (twice the tokens) changes that to {sharp.rows[-1][4]:.1f} "
-        f"and {sharp.rows[0][4]:.1f}: every turn brings pairs to a place where they attract each other."
+        f"With Q'K = diag({1 + stretch:g}, {1 - stretch:g}) a turning run keeps {bent.rows[-1][5]:.1f} clusters at "
+        f"{bent.rows[-1][1]:g} degrees where real V keeps {bent.rows[0][5]:.1f}, and {factor**2} times the beta "
+        f"({factor} times the tokens) changes that to {sharp.rows[-1][5]:.1f} and {sharp.rows[0][5]:.1f}: every turn "
+        "brings pairs to a place where they attract each other. Those that are left wait: "
+        f"{bent.rows[-1][5]:.1f}, {bent.rows[-1][11]:.1f} and {bent.rows[-1][12]:.1f} at t, 2t and 4t."
     )
     lost = life["not_gathered"].max()
     rest = "every start gathered" if lost == 0 else f"up to {lost:.0%} of starts had not gathered"
+    others = plateau.where(d=2, beta=s["beta"]).rows
+    fewer = [row for row in others if row[2] and row[1]]
+    down = [row for row in fewer if row[10] < 0]
+    kept = [row for row in (*plain.rows, *high.rows, *(row for rows in twisted for row in rows)) if row[1]]
+    bad, widest = sum(row[10] < 0 for row in kept), max((row[1] for row in fewer), default=0.0)
     work.answer(
-        f"Yes, for every angle below 90 degrees if Q'K commutes with the rotation: at {end[1]:g} degrees there are "
-        f"{end[4]:.2f} clusters against {plain.rows[0][4]:.2f} for real V (difference {Estimate(*end[7:10])}, same "
-        f"starts; beside lower real directions, d = {s['dim']}: {Estimate(*above[7:10])}), standing still in the "
-        "turning frame. Lifetimes have the exponent beta (1 - cos p) of real V; only the prefactor and the way round "
-        f"change: the time to one cluster at {last[0]:g} degrees is {Estimate(*last[1:4])} times that of real V "
-        f"({rest}). Where Q'K does not commute with the rotation a plateau of {bent.rows[0][4]:.1f} clusters shrinks "
-        f"to {bent.rows[-1][4]:.1f}.",
-        "A complex pair beside real directions of nearly the same real part (here they lie 1 below), or weights "
-        "whose rotation is not a rotation of the tokens (V not normal).",
+        f"For every form that commutes with the rotation (Q'K = I + b J), yes, up to {end[1]:g} degrees: fewer "
+        f"clusters than with real V in {bad} of {len(kept)} cases; at {end[1]:g} degrees and Q'K = I there are "
+        f"{end[5]:.2f} against {plain.rows[0][5]:.2f} (difference {Estimate(*end[8:11])}, same starts; beside lower "
+        f"real directions, d = {s['dim']}: {Estimate(*above[8:11])}), standing still in the turning frame. Forms that "
+        f"do not commute have a plateau too, with fewer clusters in {len(down)} of {len(fewer)} cases (e of "
+        f"{_least_and_most(row[2] for row in fewer)}, angles to {widest:g} degrees). Waiting times "
+        f"keep the exponent beta (1 - cos p) of real V. The time to one cluster at {last[0]:g} degrees is "
+        f"{Estimate(*last[1:4])} times that of real V in units of 1/Re lambda, and {last[8]:.3g} times in units of "
+        f"1/|lambda| ({rest}): which V is slower is a matter of the clock.",
+        "A complex pair beside real directions of nearly the same real part (here they lie 1 below), weights whose "
+        "rotation is not a rotation of the tokens (V not normal), or forms of d > 2 that mix the plane with the rest.",
     )
+
+
+def _least_and_most(values: Iterable[float]) -> str:
+    found = sorted(values) or [0.0]
+    return f"{found[0]:g} to {found[-1]:g}"

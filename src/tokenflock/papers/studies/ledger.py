@@ -29,10 +29,11 @@ import numpy as np
 
 from tokenflock import plot
 from tokenflock.analysis.statistics import Estimate
-from tokenflock.arguments import changed, is_whole
-from tokenflock.errors import FileError, bad, unknown
+from tokenflock.arguments import changed, flag, function, whole
+from tokenflock.arguments import path as a_path
+from tokenflock.cores import in_order
+from tokenflock.errors import FileError, unknown
 from tokenflock.geometry import Array
-from tokenflock.runner import in_order
 from tokenflock.simulation import versions
 from tokenflock.store import write_text
 
@@ -275,13 +276,17 @@ def run(
 ) -> Answer:
     """Answer one question. With a folder: read what is there, keep what is found."""
     parameters = study.parameters(quick, changes)
-    if not is_whole(seed) or seed < 0:
-        raise bad("seed", seed, "a whole number >= 0")
+    whole("seed", seed, 0)
+    flag("quick", quick)
+    flag("overwrite", overwrite)
+    if tell is not None:
+        function("progress", tell, "a function of (what, fraction)")
     home, journal, key = None, None, ""
     if folder is not None:
         key = _key(study, parameters, int(seed), quick)
+        folder = a_path("out", folder)
         try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileError(f"the folder {str(folder)!r} cannot be made: {error.strerror}. Choose another.") from error
         home, journal = Path(folder, f"{study.name}.json"), Path(folder, f"{study.name}.cells.jsonl")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.geometry import Array, angle
-from tokenflock.model import Model, is_scalar, sees
+from tokenflock.model import Model, is_scalar, masses, sees
 
 Labels = NDArray[np.intp]
 SAME = 1e-9  # tokens closer than this are at one place; targets must differ by more than WRONG to be out of reach
@@ -30,7 +30,7 @@ def together(model: Model, start: Array) -> Labels:
     """
     near = np.linalg.norm(start[:, None] - start[None], axis=-1) < SAME
     label = near.argmax(axis=1)
-    seen = sees(model.mask, len(start)).astype(float)
+    seen = sees(model.mask, len(start)) * masses(model, len(start))
     share = seen / (seen.sum(axis=1, keepdims=True) if model.normaliser == "softmax" else 1.0)
     while True:
         crowd = np.stack([share[:, label == k].sum(axis=1) for k in np.unique(label)], axis=1)
@@ -49,7 +49,8 @@ def cross_ratio(x: Array) -> Array:
 
 def obstruction(model: Model, start: Array, targets: Array, controls: tuple[str, ...]) -> str:
     """A sentence that says why the targets cannot be reached; empty if no reason is known."""
-    n, full = len(start), model.mask == "full" and model.frozen is None and model.feedforward is None
+    n, extras = len(start), (model.frozen, model.feedforward, model.masses)
+    full = model.mask == "full" and all(extra is None for extra in extras)
     reason = _stuck_together(model, start, targets)
     if reason:
         return reason

@@ -191,5 +191,5 @@ class Problem:
     def plain(self) -> bool:
         """Whether the compiled search knows the model: one head, softmax, attention alone."""
         model = self.model
-        extras = model.bias or model.feedforward or model.frozen or model.n_heads > 1
-        return not extras and model.normaliser == "softmax"
+        extras = (model.bias, model.feedforward, model.frozen, model.masses)
+        return all(extra is None for extra in extras) and model.n_heads == 1 and model.normaliser == "softmax"

@@ -193,8 +193,8 @@ def _say(work: Inquiry, table: Table, random: Table, s: Sizes) -> None:
     hits = round(float(np.nansum(tame["elsewhere"] * (1 - tame["undecided"]))) * s["random_starts"])
     if hits:
         work.surprise(
-            f"Positive definite Q'K is no cure: {hits} of {len(tame.rows) * s['random_starts']} runs with Q'K = s G "
-            f"G' in d = {s['dim']} rest elsewhere too. Only multiples of I never did."
+            f"Positive definite Q'K is not safe: {hits} of {len(tame.rows) * s['random_starts']} runs with Q'K = s G "
+            f"G' in d = {s['dim']} rest elsewhere too. What is safe is proved in docs/findings.md."
         )
     open_ = max([row[6] for row in table.rows if row[0] < 1] + list(random["undecided"]))
     work.answer(

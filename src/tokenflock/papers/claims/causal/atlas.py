@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from tokenflock.analysis import clusters, spectrum
 from tokenflock.geometry import Array, distance, retract, tangent, to_sphere
 from tokenflock.model import Model, velocity
 from tokenflock.papers import layout
-from tokenflock.papers.claims.causal.limits import FAMILIES, onward, pair, to_subspace
+from tokenflock.papers.claims.causal.limits import FAMILIES, barred, onward, pair, to_subspace
 from tokenflock.papers.claims.ledger import Check, Trial, claim
 from tokenflock.simulation import simulate
 
@@ -41,18 +40,22 @@ TABLE = {
 }
 
 
-def settle(model: Model, x: Array, off: Callable[[Array], Array], t_end: float) -> tuple[bool | None, float, Array]:
-    """Follow tokens until off(x) < THERE for all, until they rest elsewhere, or until t_end: (ok, largest off, x).
+def settle(model: Model, x: Array, places: Array, t_end: float) -> tuple[bool | None, float, Array]:
+    """Follow tokens until all are at one of the places (m, d), until one never comes, or to t_end: (ok, off, x).
 
     At rest elsewhere counts only if nothing can change any more: all tokens at one place, or pushed by 1e-5 they come
-    back to 1e-7. Metastable clusters do neither: their speed is below rounding, and so is what brings them back.
+    back to 1e-7. Metastable clusters do neither: their speed is below rounding, and so is what brings them back. A
+    token that moves on never comes either if every place repels it, those before it being where they should be.
     """
     t = 0.0
     while True:
         t, x = onward(model, x, t, t_end)
-        worst = float(off(x).max())
+        off = distance(x[:, None], places).min(axis=1)
+        worst, late = float(off.max()), int(np.argmax(off >= THERE))
         if worst < THERE:
             return True, worst, x
+        if off[late] > ASTRAY and barred(model, x, late, places):
+            return False, worst, x
         if worst > ASTRAY and np.linalg.norm(velocity(model, x), axis=1).max() < REST:
             push = tangent(x, np.random.default_rng(0).standard_normal(x.shape))
             y = retract(x + 1e-5 * push)
@@ -75,7 +78,8 @@ def settle(model: Model, x: Array, off: Callable[[Array], Array], t_end: float) 
     "far from normal (condition 1000), and the example in two dimensions that the search led to.",
     measured="the largest distance of a token to the nearer of xi and -xi at the end",
     rule="consistent if below 1e-4; a counterexample is a run at rest more than 0.01 away, with all tokens at one "
-    "place or coming back after a push of 1e-5; everything else is undecided",
+    "place or coming back after a push of 1e-5, or a token more than 0.01 away which xi and -xi repel while all before "
+    "it are there; everything else goes on, by implicit steps from t = 1e4, and is undecided at t_end",
     known="False as printed, in two ways here and a third in causal/next-weights. (1) V need not be symmetric: d = 2, "
     "n = 2, beta = 0, V = [[1, 1], [0, 1/2]]. With x_1 = xi = (1, 0) the second token rests at x_2 = (-4/5, -3/5), "
     "since (V x_1 + V x_2)/2 = x_2/4; its linearisation is -3/20, that of the first token -1/2: a stable rest with a "
@@ -84,9 +88,11 @@ def settle(model: Model, x: Array, off: Callable[[Array], Array], t_end: float) 
     "random Q and K of usual size do it too, in a few of a hundred runs. With V symmetric and Q = K = I the search "
     "found nothing.",
     sizes={"trials": 100},
-    quick={"trials": 10, "t_end": 2e3},
+    quick={"trials": 10},
 )
-def conjecture_1(check: Check, t_end: float = 1e5, cases: tuple[str, ...] | None = None, double: bool = False) -> None:
+def conjecture_1(
+    check: Check, t_end: float = 1e100, cases: tuple[str, ...] | None = None, double: bool = False
+) -> None:
     """Random V, then the cases that might break it. cases: some of them only. double: lambda_max twice."""
 
     def one(generator: np.random.Generator, case: str) -> Trial:
@@ -113,11 +119,7 @@ def conjecture_1(check: Check, t_end: float = 1e5, cases: tuple[str, ...] | None
             d, n, beta, V, query, key = 2, 2, 8.0, np.diag([1.0, 0.5]), np.eye(2), np.diag([-1.0, 1.0])
         model = Model(dim=d, beta=beta, query=query, key=key, value=V)
         xi = spectrum.classify(V).L[:, 0]
-
-        def off(x: Array) -> Array:
-            return np.minimum(distance(x, xi), distance(x, -xi))
-
-        ok, worst, _ = settle(model, to_sphere(generator, (n, d)), off, t_end)
+        ok, worst, _ = settle(model, to_sphere(generator, (n, d)), np.stack([xi, -xi]), t_end)
         return Trial(ok, worst)
 
     for case in SEARCH if cases is None else cases:
@@ -145,9 +147,9 @@ def _sheared(generator: np.random.Generator, D: Array, condition: float) -> Arra
     rule="as for conjecture-1",
     erratum="The printed display projects onto the complement of L; the words and the dynamics require L.",
     sizes={"trials": 100},
-    quick={"trials": 10, "t_end": 2e3},
+    quick={"trials": 10},
 )
-def conjecture_2(check: Check, t_end: float = 1e5, printed: bool = False, ratio: float = 0.5) -> None:
+def conjecture_2(check: Check, t_end: float = 1e100, printed: bool = False, ratio: float = 0.5) -> None:
     """Random complements, then the cases that might break it. printed=True: the projection as printed."""
 
     def one(generator: np.random.Generator, case: str) -> Trial:
@@ -166,7 +168,7 @@ def conjecture_2(check: Check, t_end: float = 1e5, printed: bool = False, ratio:
         x = to_sphere(generator, (int(generator.integers(4, 25)), d))
         P = O[m:].T @ O[m:] if printed else O[:m].T @ O[:m]
         limit = retract(P @ x[0])
-        ok, worst, _ = settle(model, x, lambda x: distance(x, limit), t_end)
+        ok, worst, _ = settle(model, x, limit[None], t_end)
         return Trial(ok, worst)
 
     for case in ("random W", "W close to lambda", "W far from normal", "strong Q and K"):
@@ -191,9 +193,9 @@ def conjecture_2(check: Check, t_end: float = 1e5, printed: bool = False, ratio:
     rule="positive rows as for conjecture-1; negative rows: the ratio is below 0.75 and at least three quarters of "
     "the tokens stand alone",
     sizes={"trials": 60},
-    quick={"trials": 8, "t_end": 2e3},
+    quick={"trials": 8},
 )
-def table_1(check: Check, t_end: float = 1e5, t_cloud: float = 400.0, shift: float = 0.0) -> None:
+def table_1(check: Check, t_end: float = 1e100, t_cloud: float = 400.0, shift: float = 0.0) -> None:
     """Every row with random V of its class. shift: added to V (times I) behind the prediction's back."""
 
     def one(generator: np.random.Generator, row: str) -> Trial:
@@ -215,7 +217,7 @@ def table_1(check: Check, t_end: float = 1e5, t_cloud: float = 400.0, shift: flo
             return Trial(ratio < 0.75 and alone >= 0.75, ratio, note, (row, end @ O.T, m))
         limit = retract(L @ (L.T @ x[0]))
         ends = np.stack([limit, -limit] if m == 1 else [limit])
-        ok, worst, end = settle(model, x, lambda x: distance(x[:, None], ends).min(axis=1), t_end)
+        ok, worst, end = settle(model, x, ends, t_end)
         return Trial(ok, worst, data=(row, end @ O.T, m))
 
     found = {}

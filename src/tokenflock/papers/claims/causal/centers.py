@@ -88,7 +88,7 @@ def theorem_5_2(check: Check, t_end: float = 1e5, c: float = 6.5, crowd: float =
             return Trial(None, np.nan, "the conditions do not hold.")
         model = Model(dim=2, beta=beta, frozen=Frozen(circle(theta), a))
         x = circle(generator.uniform(0, 2 * np.pi, n))
-        ratio = _rest(model, x, t_end)
+        ratio = rest(model, x, t_end)
         if ratio is None:
             return Trial(None, np.nan, "still moving at the end.")
         off = float(distance(ratio[:, None], circle(theta)).min(axis=1).max() / (eps * unit))
@@ -107,7 +107,7 @@ def conditions(N: float, c: float, eps: float, beta: float) -> bool:
     return bool(first and -N * theory.g(second * r, beta) < theory.g(near * r, beta))
 
 
-def _rest(model: Model, x: Array, t_end: float) -> Array | None:
+def rest(model: Model, x: Array, t_end: float) -> Array | None:
     """Where the tokens come to rest, or None."""
     t = 0.0
     while t < t_end:
@@ -161,7 +161,7 @@ def lemma_5_3(check: Check, t_end: float = 1e5, mask: str = "causal", exceptiona
             theta, a, x = np.zeros(1), np.ones(1), np.tile([-1.0, 0.0], (n, 1))
         beta = float(generator.choice([0.5, 1.0, 2.0, 4.0]))
         model = Model(dim=2, beta=beta, mask=mask, frozen=Frozen(circle(theta), a))
-        return model, _rest(model, x, t_end)
+        return model, rest(model, x, t_end)
 
     def stable(generator: np.random.Generator) -> Trial:
         model, x = one(generator)

@@ -35,6 +35,7 @@ MANY = 2000  # samples a trial
     rule="holds if no excess is above rounding; proved where ball arithmetic covers the whole range",
     erratum="The lower bound on h holds up to pi, not for all x > 0. The last bound on g needs beta above 0.137455, "
     "not all beta > 0.",
+    points=MANY,
     sizes={"trials": 50},
     quick={"trials": 5},
 )
@@ -51,7 +52,7 @@ def lemma_a_1(check: Check, x_most: float = np.pi, beta_least: float = 1.0, prov
         "g everywhere": lambda r: _g_everywhere(r, beta_least),
     }
     for case, both in sides.items():
-        check.each(case, partial(_excess, both=both), SLACK)
+        check.each(case, partial(_excess, both=both), SLACK, "<=")
     if prove:
         _prove(check, "lemma_a_1")
     check.draw = _draw_bounds
@@ -130,6 +131,7 @@ def _g_everywhere(r: np.random.Generator, least: float) -> tuple[np.ndarray, np.
     erratum="eps < 0.1 stands only in the remark. Some bound is needed: (2) fails at eps = 0.984, c = 7.64, beta = "
     "11.26, N = 531.6; 0.85 is enough (`proofs.window`). (2) is printed without its minus sign. The example eps = "
     "0.1, c = 6.5 is rounded: the formula gives beta >= 14.045 and N <= 682.9.",
+    points=MANY,
     sizes={"trials": 10},
     quick={"trials": 1},
 )

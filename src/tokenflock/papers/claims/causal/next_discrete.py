@@ -112,11 +112,11 @@ def next_discrete(
         return
     check.estimate("order at equal times", [t.measured for t in runs], 1.0, slack=0.05)
     check.estimate("threshold, mean", [t.data[1] for t in turns], 1.0, slack=0.01)
-    check.estimate("tokens at xi, dt = 0.8 threshold", [t.data[2] for t in turns], None)
-    check.estimate("tokens off xi, dt = 1.25 threshold", [t.data[3] for t in turns], None)
+    check.estimate("tokens at xi, dt = 0.8 threshold", [t.data[2] for t in turns], None, inside=(0.0, 1.0))
+    check.estimate("tokens off xi, dt = 1.25 threshold", [t.data[3] for t in turns], None, inside=(0.0, 1.0))
     errors, astray = (np.array([t.data[k] for t in runs]) for k in (0, 1))
     for k, dt in enumerate(steps):
-        check.estimate(f"share astray, dt = {dt:g}", astray[:, k], None)
+        check.estimate(f"share astray, dt = {dt:g}", astray[:, k], None, inside=(0.0, 1.0))
     check.draw = lambda: _draw(steps, errors, astray, turns, early, late)
 
 

@@ -16,6 +16,7 @@ from tokenflock.simulation import simulate
 
 FOR_GOOD = 1e3  # attention that stays Boolean up to here has ended
 SAME = 1e-2  # tokens of a run closer than this times its size are at one place
+STILL = 1e-2  # and at rest if no one has moved farther in the last third of the run
 
 
 def rescaled(dim: int, **options: Any) -> Model:
@@ -101,7 +102,17 @@ def ending(model: Model, z: Array, t: float, axes: int | None = None) -> End:
     return End(True, int(clusters.count(seen[led], 1e-6 * size, "euclidean")), len(led))
 
 
-def share(answers: list[bool]) -> tuple[float, float]:
-    """A fraction and its standard error, never 0: one answer more of either kind (Agresti and Coull)."""
-    n, k = len(answers) + 2, sum(answers) + 1
-    return (sum(answers) / max(len(answers), 1), float(np.sqrt(k / n * (1 - k / n) / n)))
+def gathered(model: Model, before: Array, after: Array, t: float, axes: int | None = None) -> int | None:
+    """At how many places the tokens `after` at time t end, or None if that is not decided. before: at 2/3 of t.
+
+    Decided are runs whose attention is Boolean for good, runs at rest, and runs in which every two tokens still move
+    apart: V = I and any attention let the hull of the z shrink, so that a run which gathers has no such stretch.
+    """
+    end = ending(model, after, t, axes)
+    if end.settled:
+        return end.places
+    old, new = before[:, :axes], after[:, :axes]
+    size = float(np.abs(new).max()) or 1.0
+    still = float(np.abs(new - old).max()) < STILL * size
+    wide = [np.linalg.norm(x[:, None] - x, axis=-1)[np.triu_indices(len(x), 1)] for x in (old, new)]
+    return end.places if still or (wide[1] > wide[0]).all() else None

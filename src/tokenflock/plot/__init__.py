@@ -1,14 +1,18 @@
 """Drawing tokens on matplotlib Axes that the caller made. No run is started here, and matplotlib is imported late.
 
 with plot.style(): around the making AND the saving of a figure; `save` does the second by itself.
+
+Whole figures: runs.py draws a trajectory and films it, tables.py the law in the table of a sweep, barcodes.py how the
+number of clusters depends on the radius; films.py writes .gif and .mp4.
 """
 
 from __future__ import annotations
 
+import importlib
+import io
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +21,16 @@ from numpy.typing import ArrayLike
 
 from tokenflock.errors import bad, unknown
 from tokenflock.geometry import Array, angle
+from tokenflock.plot.colours import COLOURS as COLOURS
+from tokenflock.plot.colours import INDEX_COLOURS as INDEX_COLOURS
+from tokenflock.plot.colours import ORDINARY as ORDINARY
+from tokenflock.plot.colours import STRONG as STRONG
+from tokenflock.plot.colours import pale as pale
+from tokenflock.plot.colours import shades as shades
+from tokenflock.plot.spheres import sphere as sphere
+from tokenflock.plot.spheres import sphere_paths as sphere_paths
+from tokenflock.plot.spheres import view as view
+from tokenflock.store import write_files
 
 if TYPE_CHECKING:  # as plot.Axes and plot.Figure also the types of everything that draws
     from matplotlib.artist import Artist as Artist
@@ -28,20 +42,6 @@ if TYPE_CHECKING:  # as plot.Axes and plot.Figure also the types of everything t
     #: a figure, what draws frame k on it, and the number of frames
     Movie = tuple[Figure, Callable[[int], None], int]
 
-#: Okabe and Ito's colours, told apart by colour-blind readers and in print.
-COLOURS = {
-    "black": "#000000",
-    "orange": "#e69f00",
-    "sky": "#56b4e9",
-    "green": "#009e73",
-    "yellow": "#f0e442",
-    "blue": "#0072b2",
-    "red": "#d55e00",
-    "purple": "#cc79a7",
-    "grey": "#8c8c8c",
-}
-STRONG, ORDINARY = COLOURS["red"], COLOURS["black"]
-INDEX_COLOURS = "viridis"  # even steps of lightness, safe for colour-blind readers
 COLUMN, PAGE = 3.5, 7.2  # inches: one and two columns of a journal
 FORMATS = ("pdf", "svg", "png")
 DPI, MOVIE_DPI = 200, 150  # dots an inch
@@ -70,6 +70,17 @@ _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "path",  # a report must look the same where the font is missing
     "svg.hashsalt": "tokenflock",  # the same figure is the same file
 }
+
+
+#: whole figures -> the file here that draws them
+_LATE = {"animate": "runs", "draw": "runs", "law": "tables", "persistence": "barcodes"}
+__all__ = ["angle_paths", "animate", "circle_snapshot", "draw", "law", "persistence", "save", "sphere_paths", "style"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:  # they draw with what stands here
+        return getattr(importlib.import_module(f"tokenflock.plot.{_LATE[name]}"), name)
+    raise AttributeError(f"module 'tokenflock.plot' has no attribute {name!r}")
 
 
 @contextmanager
@@ -112,17 +123,20 @@ def key(figure: Figure, where: tuple[float, float], entries: Iterable[Entry], **
 
 
 def save(figure: Figure, folder: str | Path, stem: str, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write the figure in every format; without dates, so that the same figure gives the same bytes."""
+    """Write the figure in every format, or in none; without dates, so that the same figure gives the same bytes."""
     for name in formats:
         if name not in FORMATS:
             raise unknown("format", name, FORMATS)
-    paths = [Path(folder) / f"{stem}.{name}" for name in formats]
+    made: dict[str, bytes] = {}
     undated = {"pdf": {"CreationDate": None, "ModDate": None}, "svg": {"Date": None}, "png": {}}
     logging.getLogger("fontTools").setLevel(logging.ERROR)  # the dates inside a font are none of the user's business
     with style():
-        for path, name in zip(paths, formats, strict=True):
-            figure.savefig(path, dpi=DPI, metadata=undated[name])
-    return paths
+        for name in formats:
+            drawn = io.BytesIO()  # matplotlib's PDF writer cannot be told that a disk is full
+            figure.savefig(drawn, format=name, dpi=DPI, metadata=undated[name])
+            made[f"{stem}.{name}"] = drawn.getvalue()
+    write_files(Path(folder), made)
+    return [Path(folder, name) for name in made]
 
 
 def circle_snapshot(
@@ -238,77 +252,6 @@ def angle_paths(
     ax.set_yticks(np.pi * np.array([-1, -0.5, 0, 0.5, 1]), [r"$-\pi$", r"$-\pi/2$", "0", r"$\pi/2$", r"$\pi$"])
 
 
-def view(elevation: float, azimuth: float) -> Array:
-    """The directions right, up and towards the reader, as rows, for an eye at these angles (degrees)."""
-    e, a = np.radians(elevation), np.radians(azimuth)
-    towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
-    right = np.array([-np.sin(a), np.cos(a), 0.0])
-    return np.stack([right, np.cross(towards, right), towards])
-
-
-def sphere(ax: Axes, eye: Array, subspace: ArrayLike | None = None) -> None:
-    """The unit sphere seen from `eye` (see `view`), and on it the subspace spanned by the columns of an array (3, k).
-
-    A plane is drawn as its great circle and a line as its axis; what lies behind is thin and broken.
-    """
-    from matplotlib.patches import Circle
-    from matplotlib.patheffects import withStroke
-
-    ax.add_patch(Circle((0, 0), 1, facecolor="#f3f4f6", edgecolor=COLOURS["grey"], lw=0.7, zorder=0))
-    turn = np.linspace(0, 2 * np.pi, 181)
-    around = np.stack([np.cos(turn), np.sin(turn)])
-    axes = np.eye(3)
-    for tilt in np.radians([0, 60, 120]):  # a few great circles, so that the disc reads as a ball
-        across = np.cos(tilt) * axes[0] + np.sin(tilt) * axes[1]
-        _on_sphere(
-            ax, np.outer(around[0], across) + np.outer(around[1], axes[2]), eye, ("#d3d7dc", "#e4e6ea"), 0.4, 0.2
-        )
-    _on_sphere(ax, np.outer(around[0], axes[0]) + np.outer(around[1], axes[1]), eye, ("#d3d7dc", "#e4e6ea"), 0.4, 0.2)
-    if subspace is not None:
-        basis = np.linalg.qr(np.asarray(subspace, dtype=float))[0]
-        green = COLOURS["green"]
-        if basis.shape[1] == 2:
-            _on_sphere(ax, (basis @ around).T, eye, (green, green), 1.6, 1.2, broken=True)
-        else:
-            end = eye @ basis[:, 0] * (1 if eye[2] @ basis[:, 0] >= 0 else -1)  # of the axis, the one in front
-            ax.plot(*np.outer(end[:2], [-1, 1]), color=green, lw=1.0, ls=(0, (1, 1.6)), zorder=1)
-            ax.plot(*np.outer(end[:2], [1, 1.25]), color=green, lw=1.6, zorder=5)
-            for sign, name in ((1, r"$\xi$"), (-1, r"$-\xi$")):
-                right, up = sign * 1.36 * end[:2]
-                text = ax.text(right, up, name, color=green, fontsize=8, ha="center", va="center")
-                text.set(zorder=7, path_effects=[withStroke(linewidth=2, foreground="white")])
-    ax.set(xlim=(-1.06, 1.06), ylim=(-1.06, 1.06), aspect="equal", xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-
-
-def sphere_paths(
-    ax: Axes, x: ArrayLike, eye: Array, *, colours: ArrayLike | None = None, dots: float = 16.0
-) -> list[Artist]:
-    """Paths of tokens x (time, n, 3), coloured by index, with red discs where they end; pale and thin at the back."""
-    from matplotlib.collections import LineCollection
-
-    path = np.asarray(x, dtype=float)
-    if path.ndim != 3 or path.shape[-1] != 3 or not np.isfinite(path).all():
-        raise bad("x.shape", path.shape, "(time, n, 3), finite", "These pictures are of the sphere: dim = 3.")
-    shade = shades(path.shape[1] if colours is None else np.asarray(colours))
-    right, up, depth = eye @ path[-1].T
-    drawn: list[Artist] = []
-    for front in (False, True):
-        pieces, tint = [], []
-        for k in range(path.shape[1]):
-            mine = _pieces(path[:, k], eye, front)
-            pieces += mine
-            tint += [shade[k] if front else pale(shade[k])] * len(mine)
-        lines = LineCollection(pieces, colors=tint, linewidths=0.75 if front else 0.4, zorder=4 if front else 1)
-        lines.set_capstyle("round")
-        chosen = (depth >= 0) == front
-        # A rim, so that discs on each other can be counted.
-        look: dict[str, Any] = {"c": [STRONG if front else pale(STRONG)], "edgecolors": "white", "linewidths": 0.4}
-        discs = ax.scatter(right[chosen], up[chosen], s=dots, zorder=6 if front else 2, **look)
-        drawn += [ax.add_collection(lines, autolim=False), discs]
-    return drawn
-
-
 def eigenvalue_plane(
     ax: Axes, eigenvalues: ArrayLike, *, colour: str, size: float = 5.0, top: bool = True, disc: float | None = None
 ) -> None:
@@ -324,43 +267,6 @@ def eigenvalue_plane(
         turn = np.linspace(0, 2 * np.pi, 361)
         ax.plot(disc * np.cos(turn), disc * np.sin(turn), color=COLOURS["black"], lw=0.8, ls=(0, (4, 2)), zorder=4)
     ax.set_aspect("equal")
-
-
-def shades(of: int | Array) -> Array:
-    """Colours (n, 4) of n tokens by index, or of numbers by size."""
-    from matplotlib import colormaps
-
-    values = np.arange(of) if isinstance(of, int) else of
-    span = np.ptp(values) or 1
-    return np.asarray(colormaps[INDEX_COLOURS]((values - values.min()) / span))
-
-
-def pale(colour: Any) -> Any:
-    """The same colour far away: two thirds of the way to the paper."""
-    from matplotlib.colors import to_rgb
-
-    return tuple(0.35 * v + 0.65 * 0.96 for v in to_rgb(colour))
-
-
-def _on_sphere(
-    ax: Axes, points: Array, eye: Array, colours: tuple[Any, Any], front: float, back: float, broken: bool = False
-) -> None:
-    """A curve on the sphere; its part behind may be broken."""
-    for ahead in (False, True):
-        look: dict[str, Any] = {"color": colours[0 if ahead else 1], "lw": front if ahead else back}
-        if broken and not ahead:
-            look["ls"] = (0, (3, 2))
-        for piece in _pieces(points, eye, ahead):
-            ax.plot(*piece.T, zorder=4 if ahead else 1, **look)
-
-
-def _pieces(points: Array, eye: Array, front: bool) -> list[Array]:
-    """What of a curve (m, 3) lies in front, or behind, as curves (k, 2) of the page that leave no gap at the rim."""
-    seen = points @ eye.T
-    before = seen[:, 2] >= 0
-    cuts = np.flatnonzero(before[1:] != before[:-1]) + 1
-    edges = [0, *cuts.tolist(), len(points)]
-    return [seen[begin : end + 1, :2] for begin, end in pairwise(edges) if before[begin] == front]
 
 
 def _turns(path: Array) -> list[int]:

@@ -1,0 +1,153 @@
+"""Long runs with bodies beside SUNDIALS CVODE (scikit-sundae) with an analytic Jacobian, in turns, warm.
+
+CVODE has the angles of the tokens on the circle, so that differences are as good as they can be there, the tolerances
+of our run, and a Jacobian that is exact. Options: --quick (smaller), --only NAME, --out FILE.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tokenflock as flock
+from run import machine
+
+RTOL, ATOL, BETA, T_END = 1e-6, 1e-9, 64.0, 1e30
+PEER_S = 300.0  # after which a peer is given up
+
+
+def circle(angles: np.ndarray) -> np.ndarray:
+    """Tokens at these angles."""
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+class Peer:
+    """theta_i' = sum_j A_ij sin(theta_j - theta_i), A a softmax of beta cos(theta_i - theta_j), by CVODE."""
+
+    def __init__(self, beta: float, causal: bool, start: np.ndarray) -> None:
+        from sksundae.cvode import CVODE
+
+        self.beta, self.start, self.began = beta, start, 0.0
+        self.hidden = np.triu(np.full((len(start),) * 2, -np.inf), 1) if causal else 0.0
+        options = {"rtol": RTOL, "atol": ATOL, "max_num_steps": 10**6, "linsolver": "dense", "first_step": 1e-4}
+        self.solver = CVODE(self._rate, jacfn=self._jacobian, **options)
+
+    def _weights(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        gap = theta[None, :] - theta[:, None]
+        a = np.exp(self.beta * (np.cos(gap) - 1.0) + self.hidden)
+        return a / a.sum(axis=1, keepdims=True), gap
+
+    def _rate(self, t: float, theta: np.ndarray, out: np.ndarray) -> None:
+        if time.perf_counter() - self.began > PEER_S:
+            raise TimeoutError
+        a, gap = self._weights(theta)
+        out[:] = (a * np.sin(gap)).sum(axis=1)
+
+    def _jacobian(self, t: float, theta: np.ndarray, rate: np.ndarray, out: np.ndarray) -> None:
+        a, gap = self._weights(theta)
+        sine = np.sin(gap)
+        pull = (a * sine).sum(axis=1, keepdims=True)
+        whole = a * (np.cos(gap) - self.beta * sine * (sine - pull))
+        out[:] = whole - np.diag(whole.sum(axis=1))
+
+    def __call__(self, t_end: float) -> dict[str, Any]:
+        """Seconds, and how far it came."""
+        self.began = time.perf_counter()
+        try:
+            found = self.solver.solve(np.array([0.0, t_end]), self.start)
+            reached, ok = float(found.t[-1]), bool(found.success)
+            place = found.y[-1]
+        except TimeoutError:
+            reached, ok, place = math.nan, False, None
+        return {"seconds": time.perf_counter() - self.began, "reached": reached, "success": ok, "place": place}
+
+
+def clusters(angles: np.ndarray) -> int:
+    """Places of tokens that are told apart by 1e-3."""
+    around = np.sort(np.mod(angles, 2 * math.pi))
+    return int((np.diff(np.append(around, around[0] + 2 * math.pi)) > 1e-3).sum())
+
+
+def compare(name: str, n: int, causal: bool, turns: int, peer: bool = True, **options: Any) -> dict[str, Any]:
+    """Our run to T_END and the peer's, in turns."""
+    angles = np.random.default_rng(0).uniform(0, 2 * math.pi, n)
+    model = flock.Model(dim=2, beta=BETA, mask="causal" if causal else "full")
+
+    def ours() -> tuple[float, Any]:
+        began = time.perf_counter()
+        run = flock.simulate(model, circle(angles), T_END, times=[T_END], progress=False, **options)
+        return time.perf_counter() - began, run
+
+    ours()
+    other = Peer(BETA, causal, angles) if peer else None
+    mine, theirs = [], []
+    for _ in range(turns):
+        mine.append(ours())
+        theirs.append(other(T_END) if other is not None else {})
+    run = mine[-1][1]
+    row: dict[str, Any] = {"name": name, "seconds": round(min(s for s, _ in mine), 3), "left": run.attrs["left"]}
+    if other is not None:
+        best = min(theirs, key=lambda one: one["seconds"])
+        row |= {"cvode_seconds": round(best["seconds"], 2), "cvode_reached": best["reached"]}
+        if best["success"]:
+            row["ratio"] = round(best["seconds"] / row["seconds"], 1)
+        if best["place"] is not None:
+            row["cvode_clusters"] = clusters(best["place"])
+            row["ours_clusters"] = clusters(np.arctan2(run["x"].values[-1, :, 1], run["x"].values[-1, :, 0]))
+            row["apart"] = float(np.linalg.norm(run["x"].values[-1] - circle(best["place"]), axis=1).max())
+    return row
+
+
+def to_the_end(name: str, beta: float, angles: list[float], turns: int) -> dict[str, Any]:
+    """A few tokens of full attention, until they have met or 1e300."""
+    model = flock.Model(dim=2, beta=beta, mask="full")
+    go = lambda: flock.simulate(model, circle(np.array(angles)), math.inf, progress=False)  # noqa: E731
+    go()
+    seconds = []
+    for _ in range(turns):
+        began = time.perf_counter()
+        run = go()
+        seconds.append(time.perf_counter() - began)
+    return {"name": name, "seconds": round(min(seconds), 3), "outcome": run.attrs["outcome"]}
+
+
+def main() -> None:
+    """Measure and print a row each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    five = [0.0, 0.41, 1.3, 2.2, 3.6]
+    jobs: dict[str, Callable[[], dict[str, Any]]] = {
+        "causal n=200": lambda: compare("causal n=200", 200, True, 3),
+        "full n=200": lambda: compare("full n=200", 200, False, 3),
+        "five tokens, beta=1000": lambda: to_the_end("five tokens, beta=1000, to the end", 1000.0, five, 3),
+        "five tokens, beta=2000": lambda: to_the_end("five tokens, beta=2000, to 1e300", 2000.0, five, 3),
+    }
+    if not given.quick:
+        jobs |= {
+            "causal n=2000": lambda: compare("causal n=2000", 2_000, True, 1),
+            "full n=2000": lambda: compare("full n=2000", 2_000, False, 1, peer=False),
+            "skeleton n=200": lambda: compare("skeleton n=200", 200, True, 3, peer=False, scheme="skeleton"),
+            "skeleton n=2000": lambda: compare("skeleton n=2000", 2_000, True, 3, peer=False, scheme="skeleton"),
+            "skeleton n=1e6": lambda: compare("skeleton n=1e6", 10**6, True, 1, peer=False, scheme="skeleton"),
+        }
+    rows = []
+    for name, job in jobs.items():
+        if given.only in name:
+            rows.append(job())
+            print(json.dumps(rows[-1]), flush=True)
+    if given.out:
+        given.out.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
