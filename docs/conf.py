@@ -15,6 +15,7 @@ import host
 import pieces
 import topics
 from folding import FoldingSearch
+from formulas import Formulas
 from generated import ASKED, fill
 
 from tokenflock.door import MARK
@@ -171,6 +172,7 @@ def setup(app):
     app.connect("config-inited", _written)
     app.connect("html-page-context", _heads)
     app.add_search_language(FoldingSearch)
+    app.add_post_transform(Formulas)
     app.connect("autodoc-process-docstring", _plain)
     app.connect("source-read", _pages)
     app.connect("env-get-outdated", _made)

@@ -6,7 +6,7 @@ All three are made when the site is built. Nothing here needs Sphinx.
 import re
 
 from host import PROJECT
-from pieces import DOCS
+from pieces import DOCS, ROOT
 
 LIVE = "live.html"
 ORDER = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -91,7 +91,7 @@ def llms(written):
             if path.is_file():
                 title, words = told(path.read_text(encoding="utf-8"))
             else:  # a notebook, which the build copies from examples/
-                book = DOCS.parent / "examples" / f"{name.removeprefix('notebooks/')}.ipynb"
+                book = (ROOT / "examples" / name.removeprefix("notebooks/")).with_suffix(".ipynb")
                 cells = json.loads(book.read_text(encoding="utf-8"))["cells"]
                 title, words = told("".join(cells[0]["source"]))
             lines.append(f"- [{title}]({name}.html): {short.get(name, words)}")

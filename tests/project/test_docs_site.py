@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import LONG_S
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -94,7 +96,7 @@ def test_search_finds_renyi_by_renyi(tmp_path):
     )
     (tmp_path / "index.rst").write_text("First\n=====\n\nWho leads? Rényi's centers.\n\n.. toctree::\n\n   other\n")
     (tmp_path / "other.rst").write_text("Parking\n=======\n\nNothing of him, but of Poincare.\n")
-    subprocess.run([sys.executable, "-m", "sphinx", "-qW", tmp_path, tmp_path / "html"], check=True)
+    subprocess.run([sys.executable, "-m", "sphinx", "-qW", tmp_path, tmp_path / "html"], check=True, timeout=LONG_S)
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=browser)
         tab = chromium.new_page()
