@@ -79,8 +79,9 @@ def hermite(t: float, nodes: Sequence[float], states: Sequence[Y], slopes: Seque
         others = [o for j, o in enumerate(nodes) if j != k]
         p: float = math.prod((t - o) / (node - o) for o in others)
         slope: float = sum(1.0 / (node - o) for o in others)
-        part: Y = p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
-        result = result + part
+        with np.errstate(over="ignore", invalid="ignore"):  # of arrays; states may be as large as float64 has them
+            part: Y = p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
+            result = result + part
     return result
 
 
