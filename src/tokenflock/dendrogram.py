@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock import plot
-from tokenflock.arguments import dataset, scalar
+from tokenflock.arguments import dataset, flag, scalar
 from tokenflock.errors import bad
 from tokenflock.plot import doors
 
@@ -47,6 +47,8 @@ def draw(ax: Axes, tree: xr.Dataset, *, since: float | None = None, names: bool 
     """
     doors.axes(ax)
     tree = _one(tree)
+    if names is not None:
+        flag("names", names)
     if since is not None:
         scalar("since", since, "a time > 0", lambda v: v > 0)
     first = float(np.nanmin(tree["merge_time"].values, initial=1.0)) / 2 if since is None else float(since)
