@@ -44,7 +44,7 @@ class RunShape(NamedTuple):
 
 # Any: a field is a tensor of Triton's while it compiles.
 class VelocityField(NamedTuple):
-    """What a velocity is made of: the form, V and then V - c I (model.less), the scale of tokens, their number, the mask."""
+    """What a velocity is made of: the form, V and then V - c I of model.less, the scale, how many tokens, the mask."""
 
     form: Any
     value: Any
