@@ -1,8 +1,8 @@
 """The same work on 1, 2, 4, 8 and 16 cores: ensembles of short runs, and single large ones.
 
-    python benchmarks/scaling.py --cores 1,2,4,8,16 --out benchmarks/results/NAME.json --plot benchmarks/results/NAME.png
+    python benchmarks/scaling.py --cores 1,2,4,8,16 --out FILE.json --plot FILE.png
 
-Rows: 512 runs of the papers' main case (causal, n = 200, d = 2, beta = 64, t = 150); 512 runs of full attention (n = 64,
+Rows: 512 runs of the main case of paper A (causal, n = 200, d = 2, beta = 64, t = 150); 512 of full attention (n = 64,
 d = 3, V = diag(1, .5, -.3), beta = 4, t = 20); 5,000 runs of 32 tokens (d = 3, beta = 4, t = 50); one run of n = 4,000,
 d = 8, beta = 4, full, to t = 5; one of n = 2,000, d = 64 with general Q, K, V to t = 1. Every count of cores has a
 process of its own, held to so many cores, warm before the clock starts; the counts go in turns, and the best of the

@@ -26,6 +26,7 @@ import xarray as xr
 import hostile
 from calls import Calls, copied
 from tokenflock.errors import TokenflockError
+from waiting import LONG_S
 
 LIMIT_S = 20.0  # of processor time, so that a busy machine makes no difference
 MEMORY = 12 * 2**30
@@ -146,6 +147,7 @@ NOT_FINITE = {
     "flock.networks.triple": "an overlap that has no value is nan",
     "flock.load": "frames that a run did not reach",
     "flock.schemes.hermite": "nan stays nan",
+    "flock.study": "too few runs measure nothing",
     "flock.theory.merge_time_scale": "e^(beta (1 - cos)) may have no float64: log10=True",
     "flock.theory.metastability_times": "e^beta may have no float64",
     "flock.trajectory.boolean_from": "nan: never",
@@ -274,7 +276,7 @@ def _watch(process, told, limit_s):
                 said, since = len(lines), used
             elif lines and "begin" in lines[-1] and used - since > limit_s:
                 process.kill()
-                process.wait()
+                process.wait(timeout=LONG_S)
                 return True
     return False
 

@@ -8,10 +8,13 @@ import pytest
 
 import tokenflock as flock
 from tokenflock.door import MARK, AfterImport, document, entries
+from waiting import LONG_S
 
 
 def said(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S
+    ).stdout.strip()
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,11 @@ def test_help_shows_the_reference_of_every_public_name(name):
     assert ">>>" in thing.__doc__.partition(MARK)[2]
     assert entries()[name] in thing.__doc__
     assert thing.__doc__.count(MARK) == 1
+
+
+def test_a_docstring_has_no_margin_beside_its_reference():
+    lines = flock.sweep.__doc__.splitlines()
+    assert "**What to run**" in lines
 
 
 def test_help_of_the_model_has_fields_formulas_and_an_example():

@@ -239,14 +239,14 @@ def test_runs_of_a_shard_go_together_with_the_bits_of_single_runs(engine):
 
 
 def test_which_runs_of_a_point_go_together():
-    def at_once(model, runs=3, **simulate):
-        made = Plan(model, {}, start={"n_tokens": 5}, simulate={"t_end": 2.0, **simulate}, replicates=runs)
+    def at_once(model, some=3, **simulate):
+        made = Plan(model, {}, start={"n_tokens": 5}, simulate={"t_end": 2.0, **simulate}, replicates=3)
         setting = made.setting(())
-        return shards._at_once(setting, [lambda: setting.start(1, 0)] * runs)
+        return shards._at_once(setting, [lambda: setting.start(1, 0)] * some)
 
     plain = flock.Model(dim=2)
     assert at_once(plain) == 3
-    assert at_once(plain, runs=1) == 1
+    assert at_once(plain, some=1) == 1
     assert at_once(plain, t_end=1e6) == 1, "it becomes implicit on its way"
     assert at_once(flock.Model(dim=2, noise=0.1), dt=0.1) == 1, "noise is seeded run by run"
     assert at_once(plain, engine="reference") == 1
