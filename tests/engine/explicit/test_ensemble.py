@@ -20,7 +20,7 @@ from tokenflock.model import kind_at
 from tokenflock.schemes import SCHEMES
 
 N, RUNS = 9, 5
-CASES = [case for case in models.every_model_option(N) if case.model.space != "rescaled"]
+CASES = models.every_model_option(N)
 
 
 def together(engine, work, starts, times=TIMES, patience=10**9):
@@ -33,12 +33,12 @@ def together(engine, work, starts, times=TIMES, patience=10**9):
     return ensemble, frames, filled
 
 
-def assert_the_bits_of_single_runs(engine, work, starts, **how):
-    ensemble, frames, filled = together(engine, work, starts, **how)
+def assert_the_bits_of_single_runs(engine, work, starts, times=TIMES, **how):
+    ensemble, frames, filled = together(engine, work, starts, times, **how)
     for r, start in enumerate(starts):
-        alone, whole = followed(engine, work, start, run=r)
+        alone, whole = followed(engine, work, start, times, run=r)
         assert_array_equal(frames[r], whole)
-        assert filled[r] == (len(TIMES) if np.isfinite(whole).all() else filled[r])
+        assert filled[r] == np.isfinite(whole).all(axis=(1, 2)).sum()
         assert ensemble.outcomes[r] is alone.outcome
         told = (ensemble.t[r], ensemble.steps[r], ensemble.rejected[r], ensemble.evaluations[r])
         assert told == (alone.t, alone.steps, alone.rejected, alone.evaluations)
@@ -63,6 +63,20 @@ def test_the_bits_depend_neither_on_threads_nor_on_pauses(name, scheme, threads,
     starts = models.tokens_for(model, N, seed=4, runs=RUNS)
     for patience in (1, 10**9):
         assert_the_bits_of_single_runs(engine_named("cpu"), work, starts, patience=patience)
+
+
+@pytest.mark.parametrize("scheme", ["tsit5", "layers"])
+def test_runs_whose_attention_becomes_boolean_are_finished_by_hand(scheme, monkeypatch):
+    monkeypatch.setenv("TOKENFLOCK_THREADS", "2")
+    made, usual = [], CpuEnsemble._finish
+    monkeypatch.setattr(CpuEnsemble, "_finish", lambda self, *a: made.append(1) or usual(self, *a))
+    model = flock.Model(dim=2, space="rescaled", mask="full", beta=2.0)
+    work = task(model, scheme, dt=0.25 if scheme == "layers" else None, t_end=TIMES[-1] * 20)
+    starts, times = flock.cube(N, 2, seed=1, runs=RUNS), TIMES * 20
+    for patience in (1, 10**9):
+        made.clear()
+        assert_the_bits_of_single_runs(engine_named("cpu"), work, starts, times=times, patience=patience)
+        assert len(made) == RUNS
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -118,7 +132,7 @@ def test_an_interrupted_ensemble_keeps_whole_runs_and_whole_frames():
     whole = flock.simulate(model, starts[:8], 200.0, times=times, engine="cpu")
     timer.start()
     cut = flock.simulate(model, starts, 200.0, times=times, engine="cpu")
-    timer.join()
+    timer.join(20)
     assert Outcome.INTERRUPTED in outcomes_of(cut)
     is_kept = np.isfinite(cut["x"].values).all(axis=(2, 3))  # (runs, times)
     assert (np.diff(is_kept.astype(int), axis=1) <= 0).all(), "frames are kept from the start on, without holes"
@@ -150,8 +164,8 @@ def test_progress_reaches_the_end_and_never_falls():
 
 @pytest.mark.parametrize(
     "change",
-    [{"scheme": SCHEMES["rosenbrock"]}, {"auto": True}, {"model": flock.Model(dim=2, space="rescaled")}],
-    ids=["implicit", "may become implicit", "may become Boolean"],
+    [{"scheme": SCHEMES["rosenbrock"]}, {"auto": True}],
+    ids=["implicit", "may become implicit"],
 )
 def test_runs_that_change_on_their_way_go_one_by_one(change, monkeypatch):
     monkeypatch.setenv("TOKENFLOCK_THREADS", "2")

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.contract import HELD_BYTES, WIDE_FROM, Outcome, Task, n_pairs
 from tokenflock.engine.explicit.following import NOBODY, Place, Shared, follower
-from tokenflock.engine.explicit.stepper import LOOPS, NEVER, RightSide, goal_of, loop_of, step_pointer
-from tokenflock.engine.explicit.steps import CLOCK, N_PAGES
+from tokenflock.engine.explicit.stepper import FIRST_WAIT, LOOPS, NEVER, RightSide, goal_of, loop_of, step_pointer
+from tokenflock.engine.explicit.steps import CLOCK, N_PAGES, NOW
 from tokenflock.engine.explicit.team import pool
 from tokenflock.engine.explicit.terms import KINDS, columns_for
 from tokenflock.engine.machine import threads
 from tokenflock.engine.randomness import key_of
-from tokenflock.engine.status import COLLAPSED, ENDED, FAILED, FULL, ON
+from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FAILED, FULL, NOT_FINITE, ON
 from tokenflock.geometry import Array
 from tokenflock.model import phases
 from tokenflock.schemes import Rosenbrock
@@ -60,9 +61,17 @@ class CpuEnsemble:
         self._loop: Any = LOOPS[None if scheme is None else scheme.adaptive]
         self._rights = [right_side() for _ in range(min(threads(), runs))]
         self._places = [
-            Place(np.zeros((N_PAGES, *state), task.dtype), np.zeros((stages, *state), task.dtype), np.array([NOBODY]))
+            Place(
+                pages=np.zeros((N_PAGES, *state), task.dtype),
+                stages=np.zeros((stages, *state), task.dtype),
+                run=np.array([NOBODY]),
+                watch=np.zeros(1, dtype=np.int64),
+                end=np.zeros(1),
+            )
             for _ in self._rights
         ]
+        self._settled: dict[int, Settled] = {}  # by run: attention that stays Boolean
+        self._waited: dict[int, int] = {}  # by run: steps until it was looked at again
 
     t = property(lambda self: self._clocks["t"])
     steps = property(lambda self: self._clocks["steps"])
@@ -97,13 +106,43 @@ class CpuEnsemble:
             frames=frames,
         )
         each = patience * len(filled)  # evaluations that a thread makes at most: they take as long as it alone would
-        goal = goal_of(self._task, self._first_stretch, each, NEVER, self._keys[0], self._stop)
+        watch = 0 if self._task.model.space == "rescaled" else NEVER
+        goal = goal_of(self._task, self._first_stretch, each, watch, self._keys[0], self._stop)
 
         def follow(k: int) -> None:
-            right = self._rights[k]
-            enter(loop.pointer, step, right.sums, right.part, right.field, self._places[k], goal, shared, *loop.around)
+            right, place = self._rights[k], self._places[k]
+            while True:
+                status = enter(
+                    loop.pointer, step, right.sums, right.part, right.field, place, goal, shared, *loop.around
+                )
+                if status == BOOLEAN:
+                    self._settle(place)
+                elif status == ENDED:
+                    self._finish(place, shared)
+                else:
+                    return
 
         self._on_all_cores(follow)
+
+    def _settle(self, place: Place) -> None:
+        """See whether attention is Boolean for good; if not, look again after twice as many steps."""
+        r, task = int(place.run[0]), self._task
+        x, clock = place.pages[NOW].T[: self._starts.shape[1]].astype(np.float64), self._clocks[r]
+        rest = settle(task.model, x, float(clock["t"]), task.t_end, task.dt if task.layers else None)
+        waited = self._waited[r] = 2 * self._waited.get(r, FIRST_WAIT // 2)
+        place.watch[0] = clock["steps"] + waited
+        if rest:
+            self._settled[r] = rest
+            place.watch[0], place.end[0] = NEVER, rest.since
+
+    def _finish(self, place: Place, shared: Shared) -> None:
+        """The frames of a settled run."""
+        r, clock = int(place.run[0]), self._clocks[place.run[0]]
+        done = self._settled.pop(r).fill(shared.times, shared.frames[r], int(clock["frame"]))
+        if done > clock["frame"]:
+            clock["frame"], clock["t"] = done, shared.times[done - 1]
+        shared.filled[r], shared.status[r] = done, FULL if done == len(shared.times) else NOT_FINITE
+        place.run[0] = NOBODY
 
     def _on_all_cores(self, follow: Callable[[int], None]) -> None:
         """follow(k) for every thread k, this one and helpers; all have come back when it returns, or raises."""
@@ -124,11 +163,11 @@ class CpuEnsemble:
 def parts_of(task: Task, runs: int, n_tokens: int, held: int) -> list[tuple[int, int]]:
     """How an ensemble is cut so that frames which are not kept, `held` bytes a run, fit in HELD_BYTES.
 
-    Nothing if its runs are not for compiled code alone, or so few that one run is better shared by all cores.
+    Nothing if its steps are or may become implicit, or its runs so few that one is better shared by all cores.
     """
-    alone = isinstance(task.scheme, Rosenbrock) or task.auto or task.model.space == "rescaled"
+    implicit = isinstance(task.scheme, Rosenbrock) or task.auto
     few = runs < 2 or (runs < threads() and n_pairs(task.model, n_tokens) >= WIDE_FROM)
     together = min(runs, HELD_BYTES // held) if held else runs
-    if alone or few or together < min(runs, TURNS * threads()):
+    if implicit or few or together < min(runs, TURNS * threads()):
         return []
     return [(first, min(first + together, runs)) for first in range(0, runs, together)]

@@ -14,7 +14,7 @@ from tokenflock.engine.compiled.declare import inline, kernel
 from tokenflock.engine.compiled.pointers import Pointer, PointerType, pointer_to
 from tokenflock.engine.explicit.steps import CLOCK, NOW, Goal, Output, RunState, record
 from tokenflock.engine.explicit.work import Numbers
-from tokenflock.engine.status import COLLAPSED, ENDED, PAUSED
+from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, ON, PAUSED
 from tokenflock.geometry import Array
 
 NOBODY = -1
@@ -42,6 +42,8 @@ class Place(NamedTuple):
     pages: Numbers
     stages: Numbers
     run: NDArray[np.int64]  # (1,) the run that stands here, or NOBODY
+    watch: NDArray[np.int64]  # (1,) the step from which Boolean attention is reported
+    end: NDArray[np.float64]  # (1,) where the steps of this run end, if that is before t_end
 
 
 @inline
@@ -54,14 +56,14 @@ def _lay_down(start, radius, d, y):
 
 
 @inline
-def _present(place, shared):
+def _present(place, shared, goal):
     """The run of this thread: the one that paused here, or the next that nobody has begun; NOBODY if all are."""
     if place.run[0] == NOBODY:
         r = take(shared.queue, 0)
         if r >= shared.status.size:
             return NOBODY
         _lay_down(shared.starts[r], shared.radius, shared.starts.shape[2], place.pages[NOW])
-        place.run[0] = r
+        place.run[0], place.watch[0], place.end[0] = r, goal.watch, np.inf
     return place.run[0]
 
 
@@ -76,7 +78,7 @@ def _stretch(shared, r):
 
 @inline
 def _note(place, shared, r, status):
-    """What the end of a call of a loop means for run r."""
+    """What the end of a call of a loop means for run r; ON, or a code that Python has to look at."""
     clock, frames = shared.clocks[r], shared.frames[r]
     if status == COLLAPSED:
         while clock.frame < shared.times.size:
@@ -84,27 +86,33 @@ def _note(place, shared, r, status):
             clock.frame += 1
     shared.filled[r] = clock.frame
     if status == PAUSED:
-        return
+        return ON
+    if status == BOOLEAN or (status == ENDED and clock.t >= place.end[0]):
+        return status
     if status == ENDED and clock.t < shared.ends[shared.ends.size - 1] and clock.frame < shared.times.size:
         clock.nodes = clock.left = 0  # the next stretch begins anew
-        return
+        return ON
     shared.status[r] = status
     place.run[0] = NOBODY
+    return ON
 
 
 @kernel
 def follow_adaptive(loop, step, sums, part, field, place, goal, shared, opening, emit):
-    """Runs one after the other by steps.adaptive, until all are begun or goal.patience evaluations are used up."""
+    """Runs one after the other by steps.adaptive, until all are begun or goal.patience evaluations are used up.
+
+    BOOLEAN, and ENDED before the end of time: Python looks at the run that stands here, and calls again.
+    """
     left = goal.patience
     while left > 0 and goal.stop[0] == 0:
-        r = _present(place, shared)
+        r = _present(place, shared, goal)
         if r == NOBODY:
             break
         state, output = RunState(place.pages, place.stages, shared.clocks[r]), Output(shared.times, shared.frames[r])
         before = shared.clocks[r].evaluations
         g, k = goal, _stretch(shared, r)  # a Goal is made here: kernels return no arrays
         own = Goal(
-            shared.ends[k],
+            min(shared.ends[k], place.end[0]),
             shared.kinds[k],
             g.order,
             g.table,
@@ -113,13 +121,15 @@ def follow_adaptive(loop, step, sums, part, field, place, goal, shared, opening,
             g.dt,
             g.collapse,
             left,
-            g.watch,
+            place.watch[0],
             shared.keys[r],
             g.stop,
         )
-        _note(place, shared, r, loop(step, sums, part, field, state, own, output, opening, emit))
+        status = _note(place, shared, r, loop(step, sums, part, field, state, own, output, opening, emit))
+        if status != ON:
+            return status
         left -= shared.clocks[r].evaluations - before
-    return 0
+    return ON
 
 
 @kernel
@@ -127,14 +137,14 @@ def follow_fixed(loop, step, sums, part, field, place, goal, shared):
     """The same by fixed.fixed or fixed.layers."""
     left = goal.patience
     while left > 0 and goal.stop[0] == 0:
-        r = _present(place, shared)
+        r = _present(place, shared, goal)
         if r == NOBODY:
             break
         state, output = RunState(place.pages, place.stages, shared.clocks[r]), Output(shared.times, shared.frames[r])
         before = shared.clocks[r].evaluations
         g, k = goal, _stretch(shared, r)  # a Goal is made here: kernels return no arrays
         own = Goal(
-            shared.ends[k],
+            min(shared.ends[k], place.end[0]),
             shared.kinds[k],
             g.order,
             g.table,
@@ -143,13 +153,15 @@ def follow_fixed(loop, step, sums, part, field, place, goal, shared):
             g.dt,
             g.collapse,
             left,
-            g.watch,
+            place.watch[0],
             shared.keys[r],
             g.stop,
         )
-        _note(place, shared, r, loop(step, sums, part, field, state, own, output))
+        status = _note(place, shared, r, loop(step, sums, part, field, state, own, output))
+        if status != ON:
+            return status
         left -= shared.clocks[r].evaluations - before
-    return 0
+    return ON
 
 
 @lru_cache
@@ -157,7 +169,7 @@ def follower(loop: Pointer, around: tuple[Pointer, ...], kept: np.dtype[Any]) ->
     """What follows runs by a loop, with its last arguments, whose frames are kept in a dtype."""
     step, sums, part, field, state, goal = loop.signature.args[:6]
     pages, one = np.zeros((0, 0, 0)), np.zeros(1, dtype=np.int64)
-    place = types.NamedTuple((*state.types[:2], typeof(one)), Place)
+    place = types.NamedTuple((*state.types[:2], typeof(one), typeof(one), typeof(np.zeros(1))), Place)
     shared = Shared(
         starts=pages,
         radius=0.0,

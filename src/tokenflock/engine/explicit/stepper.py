@@ -51,6 +51,7 @@ from tokenflock.schemes import Rosenbrock
 
 NEVER = 1 << 62  # a step that does not come
 LOOPS = {None: layers, False: fixed, True: adaptive}  # by whether a scheme is adaptive; without one: layers
+FIRST_WAIT = 8  # steps between the first two looks at whether attention is Boolean for good
 NO_TABLE = np.zeros((0, 0))  # of a scheme: layers have none
 
 
@@ -224,7 +225,7 @@ class CpuStepper:
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self.outcome: Outcome | None = None
         self._settled: Settled | None = None
-        self._watch, self._waited = (0 if model.space == "rescaled" else NEVER), 8
+        self._watch, self._waited = (0 if model.space == "rescaled" else NEVER), FIRST_WAIT
 
     @property
     def t(self) -> float:
@@ -286,14 +287,14 @@ class CpuStepper:
 
     def _finish(self, rest: Settled, times: Array, frames: Array) -> None:
         """The frames of a settled run."""
-        for k in range(int(self._clock["frame"]), len(times)):
-            y = rest.at(float(times[k]))
-            if not np.isfinite(y).all():
-                self.outcome = Outcome.NOT_FINITE
-                return
-            frames[k] = y
-            self._clock["frame"], self._clock["t"] = k + 1, times[k]
-        self.outcome = Outcome.DONE if times[-1] >= self._task.t_end else None
+        clock = self._clock
+        done = rest.fill(times, frames, int(clock["frame"]))
+        if done > clock["frame"]:
+            clock["frame"], clock["t"] = done, times[done - 1]
+        if done < len(times):
+            self.outcome = Outcome.NOT_FINITE
+        else:
+            self.outcome = Outcome.DONE if times[-1] >= self._task.t_end else None
 
     def _note(self, status: int, times: Array, frames: Array) -> None:
         """What the end of a call means for the run."""
