@@ -95,7 +95,7 @@ def mixed(rho: float, own: float, n_tokens: float) -> float:
     "integral.",
     measured="the mean of n R^2 (kappa < 2) or of R^2; how far n R^2 or R^2 of that exact law is from its limit, times "
     "n",
-    rule="agrees if the exact law of n tokens is within 4 standard errors and a quarter of what the step changes; the "
+    rule="agrees if the exact law of n tokens is within 4 standard errors and what the step changes; the "
     "limits are n R^2 = 1 / (1 - kappa/2), and the square of the root R of R = I_1 / I_0: at n = 1e3 to 1e5 n times "
     "the "
     "distance to them changes by less than a tenth",
@@ -125,10 +125,10 @@ def pitchfork(
         points[kappa] = size.mean(axis=1)
         scale = 1 if ordered else n_tokens
         values = scale * (size**2).mean(axis=1)
-        # Steps along the tangent turn a token by less than their length: the scheme has the noise of kappa + 2 dt, to
-        # first order. A quarter of that is left for the second.
-        law, stepped = (scale * mean_square(k, n_tokens) for k in (kappa, kappa + 2 * dt))
-        check.estimate(case, values, stepped, slack=abs(stepped - law) / 4)
+        # A step l along the tangent turns a token by arctan(l) = l - l^3 / 3, l^2 being 2 dt / kappa in the mean: noise
+        # by steps is at most as little as at kappa + 4 dt.
+        law, stepped = (scale * mean_square(k, n_tokens) for k in (kappa, kappa + 4 * dt))
+        check.estimate(case, values, law, slack=abs(stepped - law))
         check.each(f"kappa = {kappa:g}, the limit of the law", partial(_to_limit, kappa), 0.1, trials=1)
     check.draw = partial(_draw_pitchfork, points, n_tokens)
 
