@@ -144,10 +144,10 @@ PAPERS = {
         Row(
             "numerics",
             "robustness",
-            "study initialisation",
-            "starts only, on the sphere: no perturbed weights, no noise",
+            "emergence/robustness, study initialisation",
+            "weights and noise for Theorem 4.2 only, starts on the sphere only",
         ),
-        Row("numerics", "token diversity", "", "`flock.diagnose` counts places and equal tokens"),
+        Row("numerics", "token diversity", "emergence/diversity"),
         Row("section 6", "well-posedness; the mean-field limit and the Vlasov equation, stability in W_2"),
     ),
     "C": (

@@ -22,6 +22,8 @@ EXPECTED = {
     "emergence/feedforward": "consistent",
     "emergence/multihead": "consistent",
     "emergence/heads-levels": "consistent",
+    "emergence/robustness": "consistent",
+    "emergence/diversity": "holds",
     "emergence/heads-polytope": "counterexample",  # heads with different leaders: see its `known`
     "emergence/boolean": "consistent",
 }
@@ -42,6 +44,11 @@ TWINS = [
     ("emergence/generic-qk", {"value": -1.0, "trials": 3, "t_end": 6.0}, "V = I, d = 2, negative"),
     ("emergence/feedforward", {"form": "rescaled", "trials": 2}, "tanh, W = I"),
     ("emergence/multihead", {"value": -1.0, "heads": (2,), "trials": 3}, "z, d = 1, Q_h'K_h > 0, 2 heads"),
+    ("emergence/robustness", {"multiplicity": 2, "trials": 8}, "weights, levels"),
+    ("emergence/robustness", {"sign": -1.0, "trials": 2}, "noise, levels"),
+    ("emergence/diversity", {"mask": "causal", "counts": (), "trials": 2}, "the order on the line"),
+    ("emergence/diversity", {"mask": "causal", "counts": (), "trials": 2}, "equal tokens"),
+    ("emergence/diversity", {"identity": True, "counts": (32,), "trials": 2}, "values of 32 tokens"),
     ("emergence/heads-levels", {"multiplicity": 2, "plain": True, "heads": (2,), "trials": 4}, "levels, 2 heads"),
     ("emergence/heads-levels", {"least": -0.3, "heads": (4,), "trials": 6}, "monotone, 4 heads"),
     ("emergence/heads-polytope", {"least": -0.5, "heads": (2,), "trials": 3}, "hulls shrink, 2 heads, own Q_h'K_h"),

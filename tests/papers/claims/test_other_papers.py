@@ -58,7 +58,7 @@ TWINS = [
     ("metastability/staircase", {"prepared": False, "trials": 3}, "well-prepared, beta = 4000"),
     ("metastability/staircase", {"scale": 0.3, "trials": 1}, "published start, beta = 4000"),
     ("meanfield/long-context", {"power": 0.9, "trials": 2}, "at 1/(1 - rho), limit"),
-    ("meanfield/pitchfork", {"temperature": 1.5}, "kappa = 4, R"),
+    ("meanfield/pitchfork", {"temperature": 1.2}, "kappa = 4, R^2"),
     ("meanfield/kuramoto", {"mask": "causal", "trials": 2}, "R and its time, closed form"),
     ("meanfield/kuramoto", {"coupling": 1.01, "trials": 2}, "velocity, order 1, softmax"),
     ("normalization/initial-rate", {"overlap": 0.1, "trials": 2}, "pre"),
@@ -270,6 +270,16 @@ def test_the_output_of_a_layer_in_closed_form(rho, beta):
     own = meanfield.own_weight(beta, rho, math.log(n))
     assert own == pytest.approx(weight[0, 0] / weight[0].sum(), rel=1e-10)
     assert meanfield.mixed(rho, own, n) == pytest.approx(y[0] @ y[1], rel=1e-10)
+
+
+@pytest.mark.parametrize("kappa", [0.5, 1.9, 4.0])
+def test_the_law_of_two_noisy_tokens_by_its_one_angle(kappa):
+    """R^2 = (1 + cos a) / 2, a the angle between them, with the density e^{kappa R^2}."""
+    whole, square = (
+        quad(lambda a, m=m: math.exp(kappa * (1 + math.cos(a)) / 2) * ((1 + math.cos(a)) / 2) ** m, 0, np.pi)[0]
+        for m in (0, 1)
+    )
+    assert meanfield.mean_square(kappa, 2) == pytest.approx(square / whole, rel=1e-6)
 
 
 def test_the_branch_leaves_zero_at_kappa_2():

@@ -337,7 +337,7 @@ def test_trained_heads_keep_their_v_and_gaussian_ones_their_norms(monkeypatch):
         return {k: trained_weights.as_models(net, k, np.random.default_rng(0), "full") for k in trained_weights.KINDS}
 
     on_range = heads()
-    monkeypatch.setattr(trained_weights, "on_range", lambda model: model)
+    monkeypatch.setattr(trained_weights, "on_range", lambda parts: parts)
     made = heads()
     real, mixed, chance = (made[k][0] for k in trained_weights.KINDS)
     assert (real.values == mixed.values).all()
@@ -346,6 +346,9 @@ def test_trained_heads_keep_their_v_and_gaussian_ones_their_norms(monkeypatch):
     size = np.abs(np.linalg.eigvals(real.values[0])).max()
     assert size == pytest.approx(1.0, abs=1e-6)
     assert np.linalg.norm(chance.query) == pytest.approx(np.linalg.norm(real.query))
+    for name in ("query", "key"):  # the null has their norms where tokens live
+        seen, drawn = (getattr(on_range[kind][0], name) for kind in ("trained", "gaussian"))
+        assert np.linalg.norm(drawn) == pytest.approx(np.linalg.norm(seen))
     # On the range of V they are what they were, up to a turn of that range.
     basis = np.linalg.qr(Head.of(net.layer(0, feedforward=False), 0).output)[0]
     for whole, part in ((real, on_range["trained"][0]), (mixed, on_range["mixed"][0])):

@@ -40,6 +40,7 @@ HOMES = (
     ("emergence.layers", "discrete-time"),
     ("emergence.beyond", "generic-qk feedforward multihead"),
     ("emergence.heads", "heads-levels heads-polytope"),
+    ("emergence.robust", "robustness diversity"),
     ("emergence.boolean", "boolean"),
     ("perspective", "energy theorem-6.1 lemma-6.4 theorem-6.7"),
     ("perspective_overlaps", "theorem-6.8 theorem-6.9 phase-transition"),

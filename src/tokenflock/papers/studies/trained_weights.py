@@ -11,6 +11,7 @@ heads of the same sizes, and heads whose Q and K are those of another head: a nu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,30 +48,34 @@ def inputs() -> dict[str, str]:
 
 
 def as_models(net: Network, kind: str, rng: np.random.Generator, mask: str) -> list[Model]:
-    """Every head of the first layer as a model; mixed: with Q and K of the next head; gaussian: of equal norms."""
+    """Every head of the first layer as a model on the range of its V.
+
+    mixed: with Q and K of the next head. gaussian: Gaussian matrices of equal norms on that range, where tokens live:
+    outside of it Q and K of a head and of Gaussian matrices have other shares of their norm.
+    """
     layer, d = net.layer(0, feedforward=False), net.dim
     gain = 1.0 if layer.order == "pre" else net.gain(0)
     heads = [Head.of(layer, h) for h in range(layer.n_heads)]
     made = []
     for h, head in enumerate(heads):
         other = heads[(h + 1) % len(heads)] if kind == "mixed" else head
-        parts = {"query": other.query * gain, "key": other.key * gain, "value": head.value, "output": head.output}
+        whole = {"query": other.query * gain, "key": other.key * gain, "value": head.value, "output": head.output}
+        parts = on_range(whole)
         if kind == "gaussian":
             drawn = {name: rng.standard_normal(m.shape) for name, m in parts.items()}
             parts = {name: m * np.linalg.norm(parts[name]) / np.linalg.norm(m) for name, m in drawn.items()}
         V = parts["output"] @ parts["value"]
-        size = float(np.abs(np.linalg.eigvals(parts["value"] @ parts["output"])).max())
+        size = float(np.abs(np.linalg.eigvals(V)).max())
         query = parts["query"] * head.scale * d  # tokens of the network have length sqrt(d), ours have length 1
-        made.append(on_range(Model(dim=d, mask=mask, query=query, key=parts["key"], value=V / size)))
+        made.append(Model(dim=len(V), mask=mask, query=query, key=parts["key"], value=V / size))
     return made
 
 
-def on_range(model: Model) -> Model:
+def on_range(parts: Mapping[str, Array]) -> dict[str, Array]:
     """The same head for the coordinates of tokens in the range of V: R^k, lengths and angles kept."""
-    u, sizes, _ = np.linalg.svd(model.values[0])
+    u, sizes, _ = np.linalg.svd(parts["output"] @ parts["value"])
     basis = u[:, : int((sizes > 1e-9 * sizes[0]).sum())]
-    query, key = (None if w is None else w @ basis for w in (model.query, model.key))
-    return Model(dim=basis.shape[1], mask=model.mask, query=query, key=key, value=basis.T @ model.values[0] @ basis)
+    return {name: basis.T @ m if name == "output" else m @ basis for name, m in parts.items()}
 
 
 def _ends(model: Model, s: Sizes, row: str, L: Array, rng: np.random.Generator) -> list[Any]:
@@ -131,7 +136,8 @@ def _draw(answer: Answer) -> plot.Figure:
     "dimensions), full attention (as the network has it) and causal, uniform tokens. V has a spectral radius of 1, "
     "logits are the network's. Row of the atlas by the spectrum of V on its range; at the end the mean |P_L x| "
     "and whether all tokens are at one place up to sign (Wilson, over starts: the heads are those of this "
-    "network). Beside it Gaussian heads of equal norms, and trained V with the Q and K of another head. Feed- "
+    "network). Beside it Gaussian heads of equal norms on that range, and trained V with the Q and K of another head. "
+    "Feed- "
     "forward, biases, other heads and positions are left out.",
     sizes={"starts": 20, "n_tokens": 12, "t_end": 30.0, "heads": 64},
     quick={"starts": 1, "n_tokens": 6, "t_end": 4.0, "heads": 3},
@@ -214,7 +220,8 @@ def _say(work: Inquiry, table: Table, heads: Table, net: Network, s: Sizes) -> N
         "lambda_max > 0 gather: full attention, their own Q and K, all tokens at one place up to sign in "
         f"{Estimate(*real[3:6])} of runs at t = {s['t_end']:g}, in {always} of {len(pulled.rows)} heads from every "
         f"start (causal {Estimate(*causal[3:6])}; with the Q and K of "
-        f"another head {Estimate(*mixed[3:6])}; Gaussian heads of the same norms {Estimate(*chance[3:6])}), and |P_L "
+        f"another head {Estimate(*mixed[3:6])}; Gaussian heads of the same norms on that range "
+        f"{Estimate(*chance[3:6])}), and |P_L "
         f"x| is {Estimate(*real[6:9])} (Gaussian {Estimate(*chance[6:9])}).{apart}",
         "A longer time (slow heads have eigenvalues close to the leading one), starts that are the network's own "
         f"tokens rather than uniform ones, or a larger network: the intervals are over the {s['starts']} starts of a "
