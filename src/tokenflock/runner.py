@@ -18,13 +18,17 @@ from tokenflock.engine.machine import threads
 from tokenflock.errors import WHOLE_RUNS
 from tokenflock.geometry import Array
 from tokenflock.model import Model
+from tokenflock.schemes import Rosenbrock
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
 WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
 CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
+LATE = "They are below that of t_end: lower t_end, or take implicit steps where they can be had."
 TELL_S = 0.1  # progress is told at most ten times a second
 BAR_AFTER_S = 2.0
 OFF_SPHERE = {"float64": 1e-9, "float32": 1e-3}  # of |x|^2: farther off the sphere a token is no result of rounding
+BELOW = float(np.finfo(np.float64).eps)  # of t_end: with steps of this size no run comes to its end
+ENOUGH_STEPS = 100_000  # after which the size of steps is judged
 LONG = 1e4  # progress is told, and default times are made, in log time from this t_end on
 
 Reducer = Callable[[Array], Any]
@@ -74,6 +78,12 @@ def sound(task: Task, frames: np.ndarray) -> int:
         square = np.einsum("tia,tia->ti", frames[..., :d], frames[..., :d])
         good &= (np.abs(square - 1.0) <= OFF_SPHERE[task.dtype]).all(axis=1)
     return len(frames) if good.all() else int(np.argmin(good))
+
+
+def endless(task: Task, t: float, steps: int, switched: float) -> bool:
+    """Whether the explicit steps of a run have been below the rounding of t_end: it takes 5e15 of them."""
+    explicit = not isinstance(task.scheme, Rosenbrock) and math.isnan(switched)
+    return explicit and steps >= ENOUGH_STEPS and t < steps * BELOW * task.t_end
 
 
 class Runner:
@@ -173,6 +183,9 @@ class Runner:
                     return
                 if self.progress:
                     self.progress.show(r, stepper.t)
+                if endless(self.task, stepper.t, stepper.steps, stepper.switched):
+                    record.outcome, record.note = Outcome.SMALL, LATE
+                    return
             if got < size:
                 record.outcome = stepper.outcome or Outcome.INTERRUPTED
                 return
@@ -227,9 +240,11 @@ class Runner:
                         records[r].broken = bool(new < filled[r] - before[r])
                         self._reduce(records[r], frames[r, before[r] : before[r] + new], begin + int(before[r]))
                         records[r].filled = begin + int(before[r]) + new
-                if self.progress:
-                    for r, t in enumerate(batch.t):
+                for r, t in enumerate(batch.t):
+                    if self.progress:
                         self.progress.show(first + r, float(t))
+                    if batch.outcomes[r] is None and endless(self.task, float(t), int(batch.steps[r]), math.nan):
+                        batch.outcomes[r], records[r].note = Outcome.SMALL, LATE
             for r, record in enumerate(records):
                 if batch.outcomes[r] is Outcome.COLLAPSED and record.filled == begin + len(times):
                     self._repeat(record, frames[r, len(times) - 1 :])
