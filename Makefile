@@ -88,6 +88,9 @@ test-pythons:
 
 bench: .venv/.stamp-bench
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/bodies.py
+	$(BIN)/python benchmarks/waves_peers.py
+	$(BIN)/python benchmarks/scaling.py
 
 bench-gpu: .venv/.stamp-bench-gpu
 	$(BIN)/python benchmarks/gpu.py
@@ -112,5 +115,5 @@ release: .venv/.stamp
 	rm -rf dist/sources
 
 clean:
-	rm -rf .venv out out-full weights build dist docs/_build docs/notebooks docs/made docs/gallery docs/topics docs/jupyter_execute .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv out out-full weights build dist docs/_build docs/notebooks docs/lectures docs/made docs/gallery docs/topics docs/jupyter_execute .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

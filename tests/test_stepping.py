@@ -107,7 +107,7 @@ def test_steps_that_cannot_be_taken_say_so():
 
 def test_an_end_that_no_number_of_steps_reaches_is_told_early():
     model = flock.Model(dim=2, space="euclidean", value=flock.weights.rotation(2, 1))
-    with pytest.raises(EngineError, match=r"1,000 explicit steps reached t = \d+\.\d+ only. Take a shorter run"):
+    with pytest.raises(EngineError, match=r"300 explicit steps reached t = \d+\.\d+ only. Take a shorter run"):
         steps_of("numpy", model, flock.cube(2, 2), 1e300)
 
 

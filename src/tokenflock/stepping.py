@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # In Python a million steps take hours, and a gradient keeps a state for each. Now and then it is looked whether the end
 # is more steps like these away than could ever be taken.
-MOST_STEPS, LOOK, SIGHT = 1_000_000, 1_000, 1e9
+MOST_STEPS, LOOK, SIGHT = 1_000_000, 300, 1e9
 
 Y = TypeVar("Y", Array, "Tensor")
 Velocity = Callable[[Y, float], Y]

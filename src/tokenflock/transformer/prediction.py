@@ -172,7 +172,7 @@ def judge(head: Theory, run: xr.Dataset) -> Observed:
     _check(head)
     if "x" not in validate(run) or not run["time"].size or run["x"].shape[1:] != head.start.shape:
         raise bad("run", "a run of other tokens, or without positions", "a run of this head")
-    x, layers = run["x"].values[-1], run.attrs["scheme"] == "layers"
+    x, layers = np.array(run["x"].values[-1], dtype=np.float64, order="C"), run.attrs["scheme"] == "layers"
     growth, gap, L = head.leading(layers)
     end = float(run["time"].values[-1])
     part = np.linalg.norm(x @ L, axis=-1)
