@@ -243,12 +243,11 @@ def stretch(seed, first, last, limit_s=LIMIT_S, flags=()):
     """Calls first to last - 1: [(number, call, kind of failure or "", words)]; a child is begun anew after a hang."""
     found = []
     while first < last:
-        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as told:
+        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("w") as told:
             command = [sys.executable, str(Path(__file__).resolve()), str(seed), f"{first}:{last}", "--child", *flags]
             process = subprocess.Popen(command, cwd=folder, stdout=told, stderr=subprocess.DEVNULL)
-            hung = _watch(process, told, limit_s)
-            told.seek(0)
-            lines = [json.loads(line) for line in told.read().splitlines() if line.startswith("{")]
+            hung = _watch(process, told.name, limit_s)
+            lines = [json.loads(line) for line in _lines(told.name)]
         begun = {line["begin"]: line["call"] for line in lines if "begin" in line}
         ended = [line for line in lines if "end" in line]
         found += [(line["end"], begun[line["end"]], line["kind"], line["words"]) for line in ended]
@@ -270,8 +269,7 @@ def _watch(process, told, limit_s):
         time.sleep(0.2)
         with contextlib.suppress(psutil.Error):
             used = sum(psutil.Process(process.pid).cpu_times()[:2])
-            told.seek(0)
-            lines = [line for line in told.read().splitlines() if line.startswith("{")]
+            lines = _lines(told)
             if len(lines) != said:
                 said, since = len(lines), used
             elif lines and "begin" in lines[-1] and used - since > limit_s:
@@ -279,6 +277,11 @@ def _watch(process, told, limit_s):
                 process.wait(timeout=LONG_S)
                 return True
     return False
+
+
+def _lines(told):
+    """What a child said. Through a file of its own: a seek in the child's would move where the child writes."""
+    return [line for line in Path(told).read_text().splitlines() if line.startswith("{") and line.endswith("}")]
 
 
 def main(seed, what, *flags):

@@ -105,6 +105,12 @@ def test_steps_that_cannot_be_taken_say_so():
         list(pace.march(escape, np.array([1.0]), 0.0, 2.0))
 
 
+def test_an_end_that_no_number_of_steps_reaches_is_told_early():
+    model = flock.Model(dim=2, space="euclidean", value=flock.weights.rotation(2, 1))
+    with pytest.raises(EngineError, match=r"300 explicit steps reached t = \d+\.\d+ only. Take a shorter run"):
+        steps_of("numpy", model, flock.cube(2, 2), 1e300)
+
+
 def test_the_error_of_the_steps_has_the_order_of_the_scheme():
     ends = []
     for tolerance in (1e-5, 1e-8):

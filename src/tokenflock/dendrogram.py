@@ -50,7 +50,7 @@ def draw(ax: Axes, tree: xr.Dataset, *, since: float | None = None, names: bool 
     if names is not None:
         flag("names", names)
     if since is not None:
-        scalar("since", since, "a time > 0", lambda v: v > 0)
+        scalar("since", since, "a time > 0, up to 1e300", lambda v: (v > 0) & (v <= 1e300))
     first = float(np.nanmin(tree["merge_time"].values, initial=1.0)) / 2 if since is None else float(since)
     tree = tree.isel(merge=np.flatnonzero(tree["merge_time"].values >= first))
     rows = {name: row for row, name in enumerate(order(tree))}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.arguments import function, instance, named, positive, real, scalar, whole
+from tokenflock.arguments import flag, function, instance, named, positive, real, scalar, whole
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
 from tokenflock.model import Model, masses
 from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, tolerances
@@ -164,6 +164,7 @@ class Flow(nn.Module):
         On the sphere the start is divided by its length first, so its gradient is tangent. radius: the magnitudes
         (..., n) to start from, where the layer norm has them; with_radius: return them too, as (tokens, magnitudes).
         """
+        with_radius = flag("with_radius", with_radius)
         begin, wanted = self._when(t_end, times, t_start)
         y = self._state(start, radius)
         frames = self._run(y, begin, wanted)

@@ -78,7 +78,10 @@ def _vectors(argument: str, given: Any) -> Array:
     held = hasattr(given, "dims") and not hasattr(given, "data_vars")  # the x of a run
     if not (held or isinstance(given, np.ndarray | list | tuple) or np.isscalar(given)):
         raise bad(argument, given, allowed)
-    y = np.asarray(given)
+    try:
+        y = np.asarray(given)
+    except ValueError:  # ragged
+        raise bad(argument, given, allowed) from None
     if y.dtype.kind not in "biuf" or np.ma.is_masked(given):
         raise bad(argument, given, allowed)
     if y.ndim == 0 or y.shape[-1] == 0:

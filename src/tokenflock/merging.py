@@ -25,7 +25,7 @@ from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.request import ATOL, DTYPE, RTOL, Request, check_implicit, check_model
-from tokenflock.runner import Progress, Telling
+from tokenflock.runner import Progress, Telling, sound
 from tokenflock.simulation import check_progress, versions
 from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, describe
 
@@ -157,7 +157,10 @@ class Survey:
                 if run.outcome is Outcome.COLLAPSED:
                     frames[done:] = last
                     break
-                done += run.advance(wanted[done:], frames[done:], PATIENCE)
+                made = run.advance(wanted[done:], frames[done:], PATIENCE)
+                if sound(self.task, frames[done : done + made]) < made:
+                    raise EngineError(f"{Outcome.NOT_FINITE.value} (Reached t = {run.t:.6g}.)")
+                done += made
                 if run.steps > most:
                     raise ending.never(run.t, run.steps)
             if run.outcome is not None and run.outcome.failed:

@@ -277,7 +277,8 @@ def check_start(model: Model, start: Any) -> Array:
         )
     if model.space != "sphere":
         return x
-    off = float(np.abs(np.linalg.norm(x, axis=-1) - 1).max())
+    with np.errstate(over="ignore"):
+        off = float(np.abs(np.linalg.norm(x, axis=-1) - 1).max())
     if off > OFF_SPHERE:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("start", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {OFF_SPHERE:g}", advice)

@@ -30,11 +30,15 @@ from tokenflock.engine.machine import threads
 from tokenflock.errors import WHOLE_RUNS
 from tokenflock.geometry import Array
 from tokenflock.model import Model
+from tokenflock.schemes import Rosenbrock
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
+LATE = "They are below that of t_end: lower t_end, or take implicit steps where they can be had."
 TELL_S = 0.1  # progress is told at most ten times a second
 BAR_AFTER_S = 2.0
 OFF_SPHERE = {"float64": 1e-9, "float32": 1e-3}  # of |x|^2: farther off the sphere a token is no result of rounding
+BELOW = float(np.finfo(np.float64).eps)  # of t_end: with steps of this size no run comes to its end
+ENOUGH_STEPS = 100_000  # after which the size of steps is judged
 LONG = 1e4  # progress is told, and default times are made, in log time from this t_end on
 
 Reducer = Callable[[Array], Any]
@@ -84,6 +88,12 @@ def sound(task: Task, frames: np.ndarray) -> int:
         square = np.einsum("tia,tia->ti", frames[..., :d], frames[..., :d])
         good &= (np.abs(square - 1.0) <= OFF_SPHERE[task.dtype]).all(axis=1)
     return len(frames) if good.all() else int(np.argmin(good))
+
+
+def endless(task: Task, t: float, steps: int, switched: float) -> bool:
+    """Whether the explicit steps of a run have been below the rounding of t_end: it takes 5e15 of them."""
+    explicit = not isinstance(task.scheme, Rosenbrock) and math.isnan(switched)
+    return explicit and steps >= ENOUGH_STEPS and t < steps * BELOW * task.t_end
 
 
 class Runner:
@@ -185,6 +195,9 @@ class Runner:
                     return
                 if self.progress:
                     self.progress.show(r, stepper.t)
+                if endless(self.task, stepper.t, stepper.steps, stepper.switched):
+                    record.outcome, record.note = Outcome.SMALL, LATE
+                    return
             if got < size:
                 record.outcome = stepper.outcome or Outcome.INTERRUPTED
                 return
@@ -245,6 +258,10 @@ class Runner:
                     self._keep(records, frames, before, filled, begin)
                 if self.progress:
                     self.progress.show_all(first, batch.t)
+                if batch.steps.max() >= ENOUGH_STEPS:
+                    for r, (t, steps) in enumerate(zip(batch.t.tolist(), batch.steps.tolist(), strict=True)):
+                        if batch.outcomes[r] is None and endless(self.task, t, steps, math.nan):
+                            batch.outcomes[r], records[r].note = Outcome.SMALL, LATE
             for r, outcome in enumerate(batch.outcomes):
                 if outcome is Outcome.COLLAPSED and records[r].filled == begin + len(times) < total:
                     self._repeat(records[r], frames[r, len(times) - 1 :])

@@ -72,7 +72,7 @@ def hermite(t: float, nodes: Sequence[float], states: Sequence[Y], slopes: Seque
     t = scalar("t", t, "a time up to 1e300", lambda v: np.abs(v) <= 1e300)
     for name, given in (("states", states), ("slopes", slopes)):
         rows = given if isinstance(given, list | tuple | np.ndarray) else ()
-        if len(rows) != at.size or any(not hasattr(row, "shape") or row.shape != rows[0].shape for row in rows):
+        if len(rows) != at.size or any(not _is_state(row) or row.shape != rows[0].shape for row in rows):
             raise bad(name, given, f"{at.size} arrays or tensors of one shape, one for each node")
     result: Y = 0.0 * states[0]
     for k, node in enumerate(nodes):
@@ -83,6 +83,11 @@ def hermite(t: float, nodes: Sequence[float], states: Sequence[Y], slopes: Seque
             part: Y = p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
             result = result + part
     return result
+
+
+def _is_state(given: object) -> bool:
+    """Whether it is an array of numbers, or a tensor."""
+    return hasattr(given, "shape") and getattr(getattr(given, "dtype", None), "kind", "f") in "biufc"
 
 
 def _check(order: int, **sizes: float) -> None:

@@ -18,6 +18,10 @@ from tokenflock.schemes import TSIT5, first_step, growth, shrinkage
 if TYPE_CHECKING:
     from torch import Tensor
 
+# In Python a million steps take hours, and a gradient keeps a state for each. Now and then it is looked whether the end
+# is more steps like these away than could ever be taken.
+MOST_STEPS, LOOK, SIGHT = 1_000_000, 300, 1e9
+
 Y = TypeVar("Y", Array, "Tensor")
 Velocity = Callable[[Y, float], Y]
 
@@ -47,7 +51,7 @@ class Pace(Generic[Y]):
         self.size: Callable[[Y, Y], float] = size
         self.settle: Callable[[Y], Y] = settle
         self.combine: Callable[[Y, Sequence[Y], Array], Y] = combine
-        self.h, self.error, self.rejected = 0.0, 1.0, 0
+        self.h, self.error, self.steps, self.rejected = 0.0, 1.0, 0, 0
 
     def march(
         self, velocity: Velocity[Y], y: Y, begin: float, end: float, slope: Y | None = None
@@ -57,7 +61,7 @@ class Pace(Generic[Y]):
         slope: the velocity at the beginning, if it is known.
         """
         assert TSIT5.error is not None
-        t, slope = begin, velocity(y, begin) if slope is None else slope
+        t, taken, slope = begin, 0, velocity(y, begin) if slope is None else slope
         self.h = self.h or self._first(velocity, y, slope, t, end)
         while t < end:
             left = end - t
@@ -79,6 +83,9 @@ class Pace(Generic[Y]):
             # A step cut short by a stop says nothing against the step that was wanted.
             self.h, self.error = max(self.h, grown) if h < self.h else grown, error
             y, slope = self.settle(new), stages[-1]
+            self.steps, taken = self.steps + 1, taken + 1
+            if self.steps > MOST_STEPS or (taken % LOOK == 0 and (t + h - begin) * SIGHT < left * taken):
+                raise EngineError(f"{self.steps:,} explicit steps reached t = {t:.6g} only. Take a shorter run.")
             yield Accepted(t, h, y, slope)
             t = end if h == left else t + h
 

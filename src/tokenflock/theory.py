@@ -134,7 +134,8 @@ def single_token(value: ArrayLike, x0: ArrayLike, t: ArrayLike) -> Reals:
     # Taking a multiple of I off V does not change the direction; the spectral abscissa keeps exp() finite.
     real_parts = np.linalg.eigvals(V).real
     shift = np.where(times >= 0, real_parts.max(), real_parts.min())
-    y = expm(times[..., None, None] * (V - shift[..., None, None] * np.eye(len(x)))) @ x
+    with np.errstate(over="ignore", invalid="ignore"):  # what has no float64 is refused below
+        y = expm(times[..., None, None] * (V - shift[..., None, None] * np.eye(len(x)))) @ x
     size = np.max(np.abs(y), axis=-1, keepdims=True)
     if not np.all(np.isfinite(size) & (size > 0)):
         advice = "x0 misses the leading eigenspace, so e^{tV} x0 underflows: start again from an earlier x(t)."

@@ -238,6 +238,8 @@ def boolean_from(model: Model, times: Array, frames: Array, dt: float | None = N
     """
     _check_rescaled(model)
     step, at = None if dt is None else positive("dt", dt), real("times", times, "finite times >= 0", lambda v: v >= 0)
+    if step is not None and at.size and at.max() > step * 2.0**53:
+        raise bad("times", f"times up to {at.max():g}", "at most 2^53 layers of dt")
     eps = float(np.finfo(np.float32 if getattr(frames, "dtype", None) == np.float32 else np.float64).eps)
     x = numbers(frames)
     if at.ndim != 1 or x.ndim != 3 or x.shape != (len(at), x.shape[1], model.dim) or not x.shape[1]:

@@ -123,7 +123,7 @@ def with_axes(found: Any, axes: Any, more: tuple[str, ...], name: str) -> Any:
 
 def positive(name: str, value: Any) -> float:
     """A finite number above 0."""
-    return arguments.positive(str(name), value)
+    return arguments.positive(arguments.instance("name", name, str, "the name of an argument")[:60], value)
 
 
 def __getattr__(name: str) -> Any:

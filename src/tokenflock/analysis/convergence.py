@@ -31,6 +31,7 @@ KINDS = ("auto", "exponential", "power")
 # Distances of unit vectors in float64 are right to some 1e-16, those of two long computations to a thousand times that.
 FLOOR = 1e-13
 LARGEST = 1e75  # of a time: squares of its squares exist
+CLOSEST = 1e-75  # of two times, for the same reason
 FEWEST = 16  # points of a window
 BEGINS = (16, 12)  # the window may begin at 0/16, 1/16, ..., 12/16 of the points
 BLOCKS, STUDENT = 8, 2.3646  # 97.5 % of Student's t with 7 degrees of freedom
@@ -92,8 +93,9 @@ def _checked(t: Any, distance: Any) -> tuple[Reals, Reals]:
     if times.ndim != 1 or values.shape != times.shape:
         given = f"shapes {times.shape} and {values.shape}"
         raise bad("t, distance", given, "two arrays of one shape (time,)", "Fit an ensemble run by run.")
-    if (np.diff(times) <= 0).any():
-        raise bad("t", "times that do not increase", "strictly increasing times", "Sort them, and drop repeated ones.")
+    if (np.diff(times) < CLOSEST).any():
+        given = f"times that do not increase by {CLOSEST:g}"
+        raise bad("t", given, "strictly increasing times", "Sort them, and drop repeated ones.")
     return times, values
 
 

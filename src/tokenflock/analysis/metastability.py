@@ -169,6 +169,8 @@ def quantiles(trees: xr.Dataset, q: Any = (0.1, 0.5, 0.9)) -> xr.Dataset:
     import xarray as xr
 
     levels = np.atleast_1d(some("q", q, "numbers from 0 to 1", lambda v: (v >= 0) & (v <= 1)))
+    if levels.ndim > 1:
+        raise bad("q.shape", levels.shape, "a number, or a list of them")
     if not hasattr(trees, "data_vars") or "merge_time" not in trees or "run" not in trees.dims:
         advice = "Give flock.merge_tree a start (runs, n, dim)."
         raise bad("trees", type(trees).__name__, "the merge trees of an ensemble", advice)

@@ -18,6 +18,8 @@ from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.schemes import EXPLICIT, Rosenbrock, Scheme
 
+PRODUCTS = 60  # of matrices (d, d), that exp(tV) takes when t is large
+PRODUCT = 100.0  # what a small one costs, in pairs of tokens
 WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
 HELD_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
 
@@ -207,7 +209,9 @@ class Engine(ABC):
 
     def evaluation_s(self, model: Model, n_tokens: int, runs: int = 1) -> float:
         """About what one evaluation of the velocity of so many runs costs, in seconds."""
-        return runs * self.pair_s * (n_pairs(model, n_tokens) + 100) * (1 + model.dim / 8)
+        pairs = (n_pairs(model, n_tokens) + 100) * (1 + model.dim / 8)
+        products = PRODUCTS * (PRODUCT + model.dim**3 / 8) if model.space == "rescaled" else 0.0  # for exp(tV)
+        return runs * self.pair_s * (pairs + products)
 
     def told(self) -> dict[str, Any]:
         """What it tells of the runs that it began: attributes of their trajectory."""

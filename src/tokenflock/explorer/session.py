@@ -22,6 +22,7 @@ from tokenflock.explorer.measures import FEW, Ruler
 from tokenflock.explorer.messages import MOST_TEXT
 from tokenflock.geometry import Array
 from tokenflock.request import Job
+from tokenflock.runner import sound
 
 SLICE_S = 0.03  # about how long one slice computes before anything else may be asked
 WIDE_FROM = 2_000_000  # pairs from which one run is shared among the cores
@@ -157,7 +158,10 @@ class Session:
         done = self._filled - here.first - 1
         space = self._frames[self._filled : here.last + 1]
         new = self._stepper.advance(here.times[done:], space, self._patience)
-        self._filled += new
+        good = sound(here.request.task, space[:new])
+        self._filled += good
+        if good < new:  # whatever the engine says of it
+            return self._end(Outcome.NOT_FINITE.value, failed=True)
         outcome = self._stepper.outcome
         if self._filled > here.last or outcome is Outcome.COLLAPSED:
             if outcome is Outcome.COLLAPSED:  # later frames repeat the last one
@@ -166,6 +170,7 @@ class Session:
             self._next(outcome)
         elif outcome is not None:
             self._end(outcome.value, failed=outcome.failed)
+        return None
 
     def _choose(self, here: schedule.Stage, x: Array) -> Job:
         return here.request.starting(x)

@@ -22,7 +22,7 @@ import numpy as np
 
 from tokenflock.analysis import clusters
 from tokenflock.analysis.spectrum import Regime, classify
-from tokenflock.arguments import flag, instance, named, positive
+from tokenflock.arguments import flag, instance, named, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array, retract
 from tokenflock.model import Model, velocity
@@ -139,7 +139,7 @@ def observe(head: Theory, scheme: str = "flow", t_end: float | None = None) -> t
     """
     _check(head)
     named("scheme", scheme, SCHEMES)
-    end = head.t_end(scheme == "layers") if t_end is None else positive("t_end", t_end)
+    end = head.t_end(scheme == "layers") if t_end is None else _end(t_end)
     while True:
         run = _simulated(head, scheme == "layers", end)
         found = judge(head, run)
@@ -147,6 +147,10 @@ def observe(head: Theory, scheme: str = "flow", t_end: float | None = None) -> t
         if t_end is not None or end >= LONGEST or not unsettled:
             return found, run
         end = min(4 * end, LONGEST)
+
+
+def _end(given: float) -> float:
+    return scalar("t_end", given, f"a number > 0, up to {LONGEST:g}", lambda t: (t > 0) & (t <= LONGEST))
 
 
 def _check(head: Theory) -> None:
@@ -168,7 +172,7 @@ def judge(head: Theory, run: xr.Dataset) -> Observed:
     _check(head)
     if "x" not in validate(run) or not run["time"].size or run["x"].shape[1:] != head.start.shape:
         raise bad("run", "a run of other tokens, or without positions", "a run of this head")
-    x, layers = run["x"].values[-1], run.attrs["scheme"] == "layers"
+    x, layers = np.array(run["x"].values[-1], dtype=np.float64, order="C"), run.attrs["scheme"] == "layers"
     growth, gap, L = head.leading(layers)
     end = float(run["time"].values[-1])
     part = np.linalg.norm(x @ L, axis=-1)

@@ -52,7 +52,8 @@ class Origin:
         flag("causal", self.causal)
         for name in ("norm", "engine", "dtype"):
             instance(name, getattr(self, name), str, "a text")
-        instance("used", self.used, Mapping, "{library: version}")  # type: ignore[type-abstract]
+        for word in instance("used", self.used, Mapping, "{library: version}").values():  # type: ignore[type-abstract]
+            instance("used", word, str, "{library: version}, of texts")
 
     @classmethod
     def of(cls, net: Network, engine: str, dtype: str, used: Mapping[str, str], **more: Any) -> Origin:

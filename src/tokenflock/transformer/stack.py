@@ -135,10 +135,15 @@ def image_size(network: Network) -> tuple[int, int, int]:
     return int(network.config.get("num_channels", 3)), int(height), int(width)
 
 
+def _has_items(given: Any) -> bool:
+    """Whether it is no array of one number, which cannot be walked through."""
+    return getattr(given, "ndim", 1) > 0
+
+
 def layers_of(network: Network, layers: Sequence[int] | None, depth: int | None) -> list[int]:
     """Which layer every step takes: the given ones in their order, from the first again when they are used up."""
     _check(network)
-    if layers is not None and not isinstance(layers, list | tuple | range | np.ndarray):
+    if layers is not None and (not isinstance(layers, list | tuple | range | np.ndarray) or not _has_items(layers)):
         raise bad("layers", layers, f"a list of some of 0 to {network.n_layers - 1}")
     chosen = list(range(network.n_layers)) if layers is None else [whole("layers", l, 0) for l in layers]
     if not chosen or max(chosen) >= network.n_layers:
