@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 
 #: Whether half a run is of no use, as to a claim: Ctrl-C then ends `simulate` instead of giving what there is.
@@ -19,6 +19,11 @@ NEAR = 0.6  # likeness from which a name is taken for another one: "cuda" is not
 ELSEWHERE = {"cuda": "gpu", "triton": "gpu", "torch": "gpu", "numba": "cpu", "numpy": "reference"}
 ELSEWHERE |= {"rk45": "tsit5", "dopri5": "tsit5", "implicit": "rosenbrock", "bidirectional": "full", "none": "full"}
 ELSEWHERE |= {"float": "float64", "double": "float64", "single": "float32", "fp32": "float32", "fp64": "float64"}
+#: and what arguments are called
+ELSEWHERE |= {"n": "n_tokens", "tokens": "n_tokens", "d": "dim", "t": "t_end", "tmax": "t_end", "t_max": "t_end"}
+ELSEWHERE |= {"q": "query", "k": "key", "v": "value", "temperature": "beta", "device": "engine", "precision": "dtype"}
+ELSEWHERE |= {"h": "dt", "step": "dt", "solver": "scheme", "method": "scheme", "tol": "rtol", "n_runs": "runs"}
+ELSEWHERE |= dict.fromkeys(("eps", "threshold", "cutoff", "tolerance"), "radius")
 PLACES = {
     "circle": "The circle is space='sphere' with dim=2.",
     "rd": "R^d is space='euclidean'.",
@@ -33,6 +38,10 @@ class TokenflockError(Exception):
 
 class SpecError(TokenflockError, ValueError):
     """An argument, an option or a line of a specification that cannot be used."""
+
+
+class ArgumentError(SpecError, TypeError):
+    """An argument by a name that a function has not, one that is missing, or one too many."""
 
 
 class EngineError(TokenflockError, RuntimeError):
@@ -89,6 +98,32 @@ def unknown(kind: str, given: object, known: Iterable[str]) -> SpecError:
     hint = f" Did you mean {near[0]!r}?" if near else ""
     more = f", ... ({len(names)} in all)" if len(names) > MOST_NAMED else ""
     return SpecError(f"unknown {kind} {shown}.{hint} Known: {', '.join(names[:MOST_NAMED])}{more}.")
+
+
+def misnamed(
+    name: str, function: Callable[..., object], given: Sequence[object], named: Iterable[str]
+) -> ArgumentError:
+    """A call whose arguments are not those of the function: which one is meant, or missing, or one too many."""
+    import inspect  # takes milliseconds, which `import tokenflock` does not have
+
+    kinds = inspect.Parameter
+    takes = {key: p for key, p in inspect.signature(function).parameters.items() if key != "self"}
+    plain = [key for key, p in takes.items() if p.kind not in (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)]
+    ahead = [key for key in plain if takes[key].kind is not kinds.KEYWORD_ONLY]
+    own = len(given) - ("self" in inspect.signature(function).parameters)
+    filled = {*ahead[:own], *named}
+    help_ = f"`help({name})` shows an example."
+    if strange := [key for key in named if key not in plain]:
+        words = str(unknown(f"argument of {name}", strange[0], plain))
+    elif own > len(ahead):
+        first = f"the others by name: {', '.join(plain[len(ahead) :])}" if len(plain) > len(ahead) else "no more"
+        words = f"{own} arguments of {name} stand without a name. Allowed: {', '.join(ahead) or 'none'}; {first}."
+    elif twice := [key for key in ahead[:own] if key in named]:
+        words = f"{twice[0]} of {name} is given twice: in its place, and by its name. Leave one out."
+    else:
+        lacking = [key for key in plain if key not in filled and takes[key].default is kinds.empty]
+        words = f"{name} lacks {' and '.join(lacking)}. It takes: {', '.join(plain)}."
+    return ArgumentError(f"{words} {help_}")
 
 
 def clash(first: str, second: str, advice: str) -> SpecError:

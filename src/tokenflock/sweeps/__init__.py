@@ -23,6 +23,20 @@ if TYPE_CHECKING:
     from tokenflock.sweeps.sweep_store import SweepStore
 
 __all__ = ["open_store", "sweep"]
+#: arguments of `sweep` itself, which may be meant when it is given one that simulate has not
+OWN = (
+    "axes",
+    "start",
+    "n_tokens",
+    "record",
+    "replicates",
+    "store",
+    "workers",
+    "cluster",
+    "timeout",
+    "hours",
+    "progress",
+)
 
 
 def sweep(
@@ -77,8 +91,10 @@ def sweep(
       `outcome` says how (as its flag_meanings name it), `reason` in words; the rest goes on. `retry`: try those again.
     - `hours`: stop cleanly after so long; what is not done has outcome -1. `progress`: True, False, or a function.
     """
+    from tokenflock import spec
     from tokenflock.sweeps.execution import ExecutionOptions, run_sweep
 
+    spec.known("argument of flock.sweep", simulate, dict.fromkeys((*OWN, *spec.SIMULATE)))
     simulate = ({} if t_end is None else {"t_end": t_end}) | simulate
     more = {"record": record, "replicates": replicates, "seed": seed, "paired": paired}
     plan, told = _planned(model, axes, _start(start, n_tokens), simulate, more)
