@@ -91,10 +91,8 @@ def sweep(
       `outcome` says how (as its flag_meanings name it), `reason` in words; the rest goes on. `retry`: try those again.
     - `hours`: stop cleanly after so long; what is not done has outcome -1. `progress`: True, False, or a function.
     """
-    from tokenflock import spec
     from tokenflock.sweeps.execution import ExecutionOptions, run_sweep
 
-    spec.known("argument of flock.sweep", simulate, dict.fromkeys((*OWN, *spec.SIMULATE)))
     simulate = ({} if t_end is None else {"t_end": t_end}) | simulate
     more = {"record": record, "replicates": replicates, "seed": seed, "paired": paired}
     plan, told = _planned(model, axes, _start(start, n_tokens), simulate, more)
@@ -115,9 +113,11 @@ def _planned(
     model: Any, axes: Mapping[str, Any] | None, start: Any, simulate: dict[str, Any], more: dict[str, Any]
 ) -> tuple[Plan, dict[str, Any]]:
     """The plan, and the options of its execution that its file has."""
+    from tokenflock import spec
     from tokenflock.sweeps import toml
     from tokenflock.sweeps.plan import Plan
 
+    spec.known("argument of flock.sweep", simulate, dict.fromkeys((*OWN, *spec.SIMULATE)))
     if not isinstance(model, str | Path | Plan):
         return Plan(model, {} if axes is None else axes, start=start, simulate=simulate, **more), {}
     if axes is not None or start is not None or simulate:
