@@ -26,6 +26,7 @@ import xarray as xr
 import hostile
 from calls import Calls, copied
 from tokenflock.errors import TokenflockError
+from waiting import LONG_S
 
 LIMIT_S = 20.0  # of processor time, so that a busy machine makes no difference
 MEMORY = 12 * 2**30
@@ -274,7 +275,7 @@ def _watch(process, told, limit_s):
                 said, since = len(lines), used
             elif lines and "begin" in lines[-1] and used - since > limit_s:
                 process.kill()
-                process.wait()
+                process.wait(timeout=LONG_S)
                 return True
     return False
 

@@ -10,10 +10,13 @@ import pytest
 import tokenflock as flock
 from tokenflock.door import MARK, AfterImport, document, entries, said_by_name
 from tokenflock.errors import SpecError
+from waiting import LONG_S
 
 
 def said(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S
+    ).stdout.strip()
 
 
 @pytest.mark.parametrize(

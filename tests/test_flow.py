@@ -23,6 +23,7 @@ torch = pytest.importorskip("torch", reason="gradients need torch: pip install '
 from tokenflock import dynamics  # noqa: E402
 from tokenflock.adjoint import Recall  # noqa: E402
 from tokenflock.flow import Flow, Schedule, gradient  # noqa: E402
+from waiting import LONG_S  # noqa: E402
 
 WEIGHTS = ("beta", "query", "key", "value")
 N = 5
@@ -528,5 +529,5 @@ def test_tokens_that_escape_are_reported():
 
 def test_without_torch_there_is_a_sentence():
     code = "import sys; sys.modules['torch'] = None; import tokenflock.flow"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=LONG_S)
     assert f"flock.Flow and flock.gradient needs torch. Install it with: {install_command('gpu')}" in done.stderr

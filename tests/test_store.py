@@ -16,6 +16,7 @@ import tokenflock as flock
 from small_sweeps import small_plan, small_store
 from tokenflock import store
 from tokenflock.errors import FileError
+from waiting import LONG_S
 
 SUFFIXES = (".zarr", ".nc")
 
@@ -168,7 +169,7 @@ def test_a_disk_that_takes_no_more_is_a_sentence_and_leaves_nothing(tmp_path, su
     write."""
     pytest.importorskip("resource")
     command = [sys.executable, "-c", FULL, str(tmp_path / f"run{suffix}"), str(limit)]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONG_S)
     assert found.returncode == 0, found.stderr
     assert "cannot be written: File too large. Nothing was written" in found.stdout
     assert found.stderr == ""

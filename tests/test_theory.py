@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 from tokenflock import start, theory, weights
 from tokenflock.analysis import renyi
 from tokenflock.errors import SpecError
+from waiting import LONG_S
 
 TIGHT = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-14}
 INTEGRATED = 1e-9  # what solve_ivp at these tolerances leaves, with room for the length of the runs
@@ -445,6 +446,8 @@ def test_minus_identity_shrinks_like_one_over_root_two_t():
 def test_theory_weights_and_start_leave_scipy_alone_until_needed():
     code = "import tokenflock.theory, tokenflock.weights, tokenflock.start, sys; print('scipy' in sys.modules)"
     assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S
+        ).stdout.strip()
         == "False"
     )

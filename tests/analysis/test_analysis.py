@@ -11,6 +11,7 @@ from tokenflock.analysis import clusters, energy, renyi
 from tokenflock.errors import SpecError
 from tokenflock.geometry import circle
 from tolerances import close
+from waiting import LONG_S
 
 
 def test_energy_is_the_sum_of_c1():
@@ -85,5 +86,5 @@ def test_analysis_imports_no_engine():
         "import sys; from tokenflock.analysis import clusters, convergence, energy, metastability, renyi; "
         "print([m for m in sys.modules if m.startswith(('tokenflock.engine', 'tokenflock.simulation', 'numba'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S)
     assert done.stdout.strip() == "[]"

@@ -24,6 +24,7 @@ from tokenflock.cli.simulate import SIMULATE
 from tokenflock.engine import choose
 from tokenflock.papers import figures, report
 from tokenflock.papers.citations import REFERENCES, bibtex, used
+from waiting import LONG_S
 
 SMALL = ["simulate", "--n", "6", "--d", "2", "--beta", "4", "--T", "1", "--times", "5"]
 REFERENCE = [*SMALL, "--engine", "reference"]
@@ -41,7 +42,7 @@ def test_help_imports_nothing_heavy(words):
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S)
     assert ended.stderr.strip() == "[]"
 
 
@@ -55,7 +56,7 @@ def test_a_shell_completes_verbs():
     words = {"COMP_WORDS": "tokenflock si", "COMP_CWORD": "1", "_TOKENFLOCK_COMPLETE": "complete_bash"}
     code = "import sys; from tokenflock.cli import main; sys.argv = ['tokenflock']; main()"
     command, environment = [sys.executable, "-c", code], os.environ | words
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=LONG_S)
     assert done.stdout.split() == ["simulate"]
 
 
@@ -115,7 +116,7 @@ def test_a_warning_is_a_line_on_stderr(tmp_path):
     np.save(tmp_path / "x.npy", flock.uniform(4, 2) * (1 + 1e-9))
     words = ["simulate", "--d", "2", "--T", "1", "--engine", "reference", "--start-file", tmp_path / "x.npy", "--json"]
     command = [sys.executable, "-c", "from tokenflock.cli import main; main()", *map(str, words)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LONG_S)
     assert re.fullmatch(r"warning: start is up to 1\.0e-09 off the sphere: .*\n", ended.stderr)
     assert json.loads(ended.stdout)["n_tokens"] == 4
 
@@ -422,7 +423,7 @@ def test_a_signal_from_outside_keeps_what_was_computed(tmp_path):
                 process.send_signal(signal.SIGINT)
                 sent = True
         process.kill()
-        stdout = process.communicate()[0]
+        stdout = process.communicate(timeout=LONG_S)[0]
     os.close(theirs)  # not before: a terminal that nobody has open gives an error, not its last words
     os.close(terminal)
     assert b"simulate" in seen

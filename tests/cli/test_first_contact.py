@@ -16,6 +16,7 @@ from tokenflock import cli
 from tokenflock.cli import speech
 from tokenflock.engine.compiled import declare as compiling
 from tokenflock.papers import claims
+from waiting import LONG_S
 
 COMMANDS = get_command(cli.app).commands
 WIDE = 78  # a terminal of 80 columns, less the margins of the help
@@ -97,7 +98,7 @@ def test_a_reader_that_leaves_is_no_error():
     done.stdout.close()  # before anything is written
     assert done.stderr.read() == ""
     done.stderr.close()
-    assert done.wait() in (0, 141)
+    assert done.wait(timeout=LONG_S) in (0, 141)
 
 
 def test_a_first_run_says_why_nothing_moves(tmp_path, monkeypatch, capsys):
@@ -117,7 +118,7 @@ def test_colours_are_left_out_where_they_are_not_wanted(tmp_path):
         keeper, worker = pty.openpty()
         env = {key: value for key, value in os.environ.items() if key != "NO_COLOR"} | {"TERM": "xterm-256color"} | more
         code = "from tokenflock.cli.speech import say; say('error: no.', 'red')"
-        subprocess.run([sys.executable, "-c", code], stderr=worker, env=env, check=True)
+        subprocess.run([sys.executable, "-c", code], stderr=worker, env=env, check=True, timeout=LONG_S)
         os.close(worker)
         told[name] = os.read(keeper, 1000).decode()
         os.close(keeper)

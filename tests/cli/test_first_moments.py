@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import LONG_S
+
 SIMULATE = ("simulate", "--n", "5", "--d", "2", "--T", "1", "--engine", "reference")
 
 
@@ -44,10 +46,10 @@ def interrupted(waits, zeros=1):
         for _ in range(zeros):
             while (told := process.stdout.read(1)) not in (b"\0", b""):
                 pass
-            assert told == b"\0", process.communicate()
+            assert told == b"\0", process.communicate(timeout=LONG_S)
         time.sleep(wait)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate()
+        _, said = process.communicate(timeout=LONG_S)
         assert b"Traceback" not in said, said.decode()
         assert b"Exception ignored" not in said, said.decode()
         assert process.returncode in (0, 130), said.decode()
@@ -82,7 +84,9 @@ def test_an_import_that_is_interrupted_is_told():
         "sys.meta_path.insert(0, Press())\n__main__.main()\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=LONG_S
+    )
     assert (done.returncode, done.stderr) == (130, "Interrupted: nothing was written.\n")
 
 
@@ -91,7 +95,7 @@ def test_an_import_that_is_interrupted_is_told():
 def test_an_answer_that_cannot_be_written_is_a_sentence(words):
     with open("/dev/full", "w") as full:
         process = start(*words, stdout=full)
-    _, said = process.communicate()
+    _, said = process.communicate(timeout=LONG_S)
     assert process.returncode == 1
     assert said.startswith("error: ")
     assert "No space left on device" in said
@@ -106,12 +110,12 @@ def test_any_terminal_will_do(odd):
     name, _, value = odd.partition("=")
     processes = [start(*words, env={name: value}) for words in (("--help",), SIMULATE)]
     for process in processes:
-        told, said = process.communicate()
+        told, said = process.communicate(timeout=LONG_S)
         assert process.returncode == 0, said
         assert "Traceback" not in said
         assert told
 
 
 def test_a_width_that_can_be_is_kept():
-    wide, narrow = (start("--help", env={"COLUMNS": width}).communicate()[0] for width in ("120", "60"))
+    wide, narrow = (start("--help", env={"COLUMNS": width}).communicate(timeout=LONG_S)[0] for width in ("120", "60"))
     assert max(map(len, wide.splitlines())) > 80 > max(map(len, narrow.splitlines()))

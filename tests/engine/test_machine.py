@@ -14,6 +14,7 @@ import pytest
 import tokenflock
 from tokenflock.engine import machine
 from tokenflock.errors import SpecError
+from waiting import LONG_S
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "two", "", "²", "9" * 5000])
@@ -48,7 +49,9 @@ def test_kernels_are_cached_elsewhere_when_the_install_folder_cannot_be_written(
     env = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
     env |= {"PYTHONPATH": str(package.parent), "XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
     env["PYTHONDONTWRITEBYTECODE"] = "1"
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=LONG_S
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [str(package / "__init__.py"), "True"]
     assert list((tmp_path / "cache").rglob("*.nbi")), "no kernel was cached"
@@ -69,7 +72,9 @@ def test_a_kernel_is_compiled_again_when_one_that_it_calls_has_changed(tmp_path)
     said = []
     for number in (1, 1, 5, 1):
         inner.write_text(head + f"@kernel\ndef told():\n    return {number}\n")
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=LONG_S
+        )
         said.append(done.stdout.split())
     assert [words[0] for words in said] == ["2", "2", "10", "2"]
     assert [words[1] for words in said[:3]] == ["0", "1", "0"]
@@ -91,7 +96,9 @@ def test_a_constant_of_another_folder_changes_compiled_runs(tmp_path):
     text = schemes.read_text()
     for safety in (0.9, 0.5):
         schemes.write_text(text + f"\nSAFETY = {safety}\n")
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=LONG_S
+        )
         said.append(done.stdout.split())
     assert said[0][0] == said[0][1] != said[1][0] == said[1][1]
 
@@ -113,7 +120,9 @@ def test_sources_that_change_while_a_process_runs_leave_no_kernel_behind(tmp_pat
     env = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     said = []
     for script in (changed, code, code):
-        done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True, timeout=LONG_S
+        )
         said.append(done.stdout.split())
     assert said == [["100"], ["2", "0"], ["2", "1"]]
 
@@ -135,7 +144,9 @@ def test_kernels_that_other_processes_kept_call_their_own_functions(tmp_path):
     both = "one(0.0), two(0.0), sum(sum(kernel.stats.cache_hits.values()) for kernel in (one, two))"
     for calls in ("one(0.0)", "two(0.0)", both):
         code = f"from made import one, two; print({calls})"
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=LONG_S
+        )
         said.append(done.stdout.split())
     assert said == [["1.0"], ["2.0"], ["1.0", "2.0", "2"]]
 
@@ -147,7 +158,7 @@ def test_a_forked_process_numbers_its_functions_anew():
         "child = os.fork()\nif child:\n    assert os.waitpid(child, 0)[1] == 0\n"  # one speaks after the other
         "print(next(FunctionIdentity._unique_ids), flush=True)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S)
     one, other = (int(word) for word in done.stdout.split())
     assert abs(one - other) > 10**6
 
@@ -161,12 +172,14 @@ def test_two_processes_that_compile_at_a_time_give_every_kernel_its_own_file(tmp
     )
     env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     both = [subprocess.Popen([sys.executable, "-c", code, name], env=env) for name in "ab"]
-    assert [process.wait() for process in both] == [0, 0]
+    assert [process.wait(timeout=LONG_S) for process in both] == [0, 0]
     code = (
         "from tokenflock.engine.explicit import pairs\nfile = pairs.general._cache._cache_file\n"
         "print(all(file.load((name, k)) == [name, k] for name in 'ab' for k in range(60)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=LONG_S
+    )
     assert done.stdout.strip() == "True"
 
 
@@ -270,7 +283,9 @@ def test_a_damaged_file_of_a_kernel_is_compiled_again(tmp_path, suffix):
     env = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
     def call():
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=LONG_S
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout.split()
 
@@ -291,7 +306,9 @@ def test_numba_that_may_not_compile_is_a_sentence():
         "except flock.errors.EngineError as error:\n    print(error)\n"
     )
     env = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=LONG_S
+    )
     first, second = done.stdout.splitlines()
     assert first == "Reached t_end."
     assert second.startswith("NUMBA_DISABLE_JIT is set: no kernel can be compiled. Unset it, or use engine='reference'")

@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose
 import tokenflock as flock
 from models import amplification
 from tolerances import close
+from waiting import LONG_S, SLOW_S
 
 TESTS = Path(__file__).parents[1]
 x86 = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="these kinds of CPU are of x86")
@@ -60,7 +61,9 @@ def compared(kind, tmp_path, what="run"):
     """A kernel of lanes, and a run if it is asked for, as such a CPU computes them, beside this one."""
     (tmp_path / "told.py").write_text(TOLD)
     command = [sys.executable, str(tmp_path / "told.py"), what]
-    done = subprocess.run(command, env=environment(kind, tmp_path), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment(kind, tmp_path), capture_output=True, text=True, check=False, timeout=LONG_S
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     x = np.arange(32.0).reshape(4, 8) / 10
@@ -101,7 +104,13 @@ def test_the_contract_and_the_laws_hold_with_registers_of_128_bits(tmp_path):
     words = ["-q", "-p", "no:cacheprovider", "-n", "0", "-m", "not slow", "-k", "cpu or harmonic or test_laws"]
     command = [sys.executable, "-m", "pytest", *words, *files]
     done = subprocess.run(
-        command, env=environment("x86-64", tmp_path), cwd=TESTS.parent, capture_output=True, text=True, check=False
+        command,
+        env=environment("x86-64", tmp_path),
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SLOW_S,
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout

@@ -27,6 +27,8 @@ from bombs import BOMBS
 from rubbish import rubbish
 from serving import MOST_S, SMALL
 
+from waiting import LONG_S
+
 LOOK_S = 5.0  # between two looks at the memory
 HEAVY = {
     "model": {"dim": 3, "beta": 9.0, "mask": "full"},
@@ -237,7 +239,7 @@ def asked_apart(address, pid, seconds, least):
     told = {"address": address, "pid": pid, "seconds": seconds, "least": least}
     words = [sys.executable, __file__, "good", *(f"--{name}={value}" for name, value in told.items())]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        return json.loads(process.communicate()[0])
+        return json.loads(process.communicate(timeout=LONG_S + seconds)[0])
 
 
 def under_attack(seconds, least=5, only=None):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import LONG_S
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 PLACE = re.compile(r"# (?P<file>\S+?\.py)(?:, after: (?P<line>.+))?\n")
@@ -52,7 +54,9 @@ def copy(tmp_path):
 def run(copy, *command):
     """A command in the copy, with kernels of its own: what was compiled for the sources of this test is not touched."""
     env = os.environ | {"PYTHONPATH": str(copy / "src"), "NUMBA_CACHE_DIR": str(copy / "kernels")}
-    done = subprocess.run([sys.executable, *command], cwd=copy, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, *command], cwd=copy, env=env, capture_output=True, text=True, check=False, timeout=LONG_S
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 

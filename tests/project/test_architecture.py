@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tokenflock
+from waiting import LONG_S
 
 ROOT = Path(tokenflock.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -181,7 +182,7 @@ def test_every_equation_has_its_tag():
 
 def test_import_is_light():
     code = f"import tokenflock, sys; print([m for m in {HEAVY} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S)
     assert done.stdout.strip() == "[]"
 
 
@@ -190,7 +191,7 @@ def test_a_model_and_a_start_need_no_compiler():
         "import sys, tokenflock as flock; m = flock.Model(dim=2); x = flock.uniform(5, 2); flock.velocity(m, x);"
         "print([n for n in ('numba', 'torch', 'matplotlib', 'xarray', 'zarr') if n in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S)
     assert done.stdout.strip() == "[]"
 
 

@@ -23,6 +23,7 @@ import pytest
 
 from commands import tokenflock
 from trained import trained
+from waiting import LONG_S
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"README": ROOT / "README.md"} | {p.stem: p for p in sorted((ROOT / "docs").glob("*.md"))}
@@ -96,7 +97,7 @@ def shell(command):
         assert done.exit_code == 0, f"{command}\n{done.output}"
     else:
         assert words[0] == "python", f"{command}: run it, or say before the block why not"
-        subprocess.run([sys.executable, *words[1:]], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([sys.executable, *words[1:]], check=True, stdout=subprocess.DEVNULL, timeout=LONG_S)
 
 
 def lack(page, code):

@@ -9,6 +9,7 @@ import matplotlib
 import pytest
 
 from trained import trained
+from waiting import LONG_S
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = {p.stem: p for p in sorted(EXAMPLES.glob("*.ipynb"))}
@@ -44,5 +45,5 @@ def test_a_notebook_holds_no_output_and_tells_its_story(name):
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_runs(name, tmp_path):
     command = [sys.executable, str(SCRIPTS[name])]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=LONG_S)
     assert done.returncode == 0, done.stderr

@@ -11,13 +11,16 @@ import pytest
 
 import public_names
 import tokenflock
+from waiting import LONG_S
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("hatchling", reason="a release is built by hatchling: pip install -e . --group test")
 
 
 def run(*command, **options):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False, **options)
+    done = subprocess.run(
+        [str(c) for c in command], capture_output=True, text=True, check=False, timeout=LONG_S, **options
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

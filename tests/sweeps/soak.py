@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest does for those i
 from tokenflock.model import Model
 from tokenflock.sweeps import open_store, sweep
 from tokenflock.sweeps.plan import Plan
+from waiting import LONG_S
 
 VICTIM = """
 import random, sys
@@ -30,7 +31,6 @@ sweep(random_plan(int(sys.argv[1])), store=sys.argv[2], workers=int(sys.argv[3])
       runs_a_shard=int(sys.argv[4]), progress=lambda fraction: print(fraction, flush=True))
 """
 WAYS = ("main", "group", "worker", "ctrl-c")
-LONG_S = 600
 
 
 def random_plan(seed):

@@ -22,6 +22,7 @@ from small_sweeps import Gate, crashes, hangs, raises, slow, small_plan, small_s
 from tokenflock.errors import EngineError, FileError, MissingExtra, install_command
 from tokenflock.lock import take
 from tokenflock.sweeps import cluster, open_store, shards, sweep, worker_deaths
+from waiting import LONG_S
 
 needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="no distributed here")
 pytestmark = needs_dask
@@ -38,7 +39,7 @@ def command(*words):
         yield process
     finally:
         process.kill()
-        process.wait()
+        process.wait(timeout=LONG_S)
 
 
 def address_in(file, scheduler):
@@ -165,7 +166,7 @@ def killed_at_work(plan, store, monkeypatch, victims, kills, **options):
             kept = sweep(plan, store=store, **options)
         finally:
             ended.set()
-    assert killed.result() == kills
+    assert killed.result(timeout=LONG_S) == kills
     return kept
 
 
@@ -229,7 +230,7 @@ def killed_clusters(folder, plan, store, kills):
                     counts["worker"] += 1
                 elif workers == 4 and scheduler.poll() is None:
                     scheduler.kill()
-                    scheduler.wait()
+                    scheduler.wait(timeout=LONG_S)
                     counts["scheduler"] += 1
 
             with suppress(EngineError):
@@ -287,7 +288,7 @@ def test_the_job_of_a_killed_command_is_removed_by_the_next_and_that_of_a_live_o
     while not (left := list(tmp_path.glob(f".s.zarr{cluster.JOB}*"))) and process.poll() is None:
         time.sleep(0.01)
     process.kill()
-    process.wait()
+    process.wait(timeout=LONG_S)
     live = tmp_path / f".s.zarr{cluster.JOB}live"
     live.write_bytes(b"")
     young = tmp_path / f".s.zarr{cluster.JOB}young"

@@ -20,10 +20,11 @@ from tokenflock.sweeps import heartbeat, local, open_store, shards, sweep, worke
 from tokenflock.sweeps.plan import Plan
 from tokenflock.sweeps.sweep_store import SweepStore
 from tokenflock.sweeps.worker_pool import WorkerPool
+from waiting import LONG_S, marked
 
 needs_dask = pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="no distributed here")
 VICTIM = Path(__file__).with_name("victim.py")
-LONG_S = 600  # no wait that is in order takes so long on any machine
+OURS = "TOKENFLOCK_TEST_MARK"  # in the environment of one victim and its workers
 
 
 @pytest.fixture(scope="module")
@@ -34,29 +35,17 @@ def undisturbed():
 
 def start_victim(store, workers, *more, mark=""):
     path = os.pathsep.join(sys.path)
-    environment = os.environ | {"PYTHONPATH": path, "TOKENFLOCK_TEST_MARK": mark}
+    environment = os.environ | {"PYTHONPATH": path, OURS: mark}
     command = [sys.executable, str(VICTIM), str(store), str(workers), *map(str, more)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
-
-
-def marked(mark):
-    """Processes with this mark in their environment."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            if folder.name.isdigit() and f"TOKENFLOCK_TEST_MARK={mark}".encode() in (folder / "environ").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
 
 
 def gone(mark):
     """Whether all of them end by themselves."""
     until = time.monotonic() + LONG_S
-    while marked(mark) and time.monotonic() < until:
+    while marked(mark, OURS) and time.monotonic() < until:
         time.sleep(0.05)
-    return not marked(mark)
+    return not marked(mark, OURS)
 
 
 # Killed
@@ -86,7 +75,7 @@ def kill_workers(store, kills, dice, monkeypatch):
         local.in_workers(plan, kept, kept.pending(), 2, None, told.append)
     finally:
         ended.set()
-        thread.join()
+        thread.join(timeout=LONG_S)
     assert sorted(told) == list(range(len(kept.grid)))  # each once: nothing lost, nothing twice
     assert len(killed) == kills
 
@@ -105,7 +94,11 @@ def kill_mains(store, kills, dice, workers):
         first = process.stdout.readline()  # it has begun
         time.sleep(dice.uniform(0.0, 0.25))
         process.kill()
-        said = {int(line) for line in (first + process.communicate()[0]).splitlines(keepends=True) if line[-1:] == "\n"}
+        said = {
+            int(line)
+            for line in (first + process.communicate(timeout=LONG_S)[0]).splitlines(keepends=True)
+            if line[-1:] == "\n"
+        }
         assert gone(mark), "workers were left behind"
         kept = SweepStore(store)
         assert all(kept.is_done(shard) for shard in said)
@@ -255,7 +248,7 @@ def test_a_time_limit_from_another_thread_is_kept():
     limited = lambda: kept.append(sweep(plan, workers=0, timeout=LONG_S, runs_a_shard=100))  # noqa: E731
     thread = threading.Thread(target=limited)
     thread.start()
-    thread.join()
+    thread.join(timeout=LONG_S)
     check_one_bad_point(kept[0], "overtime", f"timeout of {LONG_S} s")
 
 

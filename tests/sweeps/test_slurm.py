@@ -19,6 +19,7 @@ import pytest
 from small_sweeps import SPEC, Gate, slow, small_plan
 from tokenflock.errors import EngineError
 from tokenflock.sweeps import cluster, sweep, toml
+from waiting import LONG_S
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("dask_jobqueue") is None, reason="no dask-jobqueue here"),
@@ -74,7 +75,7 @@ def test_the_job_script_is_sound(tmp_path, monkeypatch, slurm, stand_in):
         script, (least, most) = made.job_script(), (made._adaptive.minimum, made._adaptive.maximum)
     assert (least, most) == (1, 3)  # adaptive: lost jobs come back
     (tmp_path / "job").write_text(script)
-    subprocess.run(["bash", "-n", tmp_path / "job"], check=True)
+    subprocess.run(["bash", "-n", tmp_path / "job"], check=True, timeout=LONG_S)
     first, *_, last = script.split("\n\n", 2)
     assert first.startswith("#!")
     assert {"#SBATCH -n 1", "#SBATCH --cpus-per-task=1"} <= set(script.splitlines())
@@ -88,7 +89,7 @@ def test_the_job_script_is_sound(tmp_path, monkeypatch, slurm, stand_in):
 def test_ctrl_c_stays_ours():
     """dask-jobqueue 0.9.0 would end the process without a word."""
     code = "import signal\nfrom tokenflock.sweeps import cluster\ncluster._slurm()\nsignal.raise_signal(signal.SIGINT)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=LONG_S)
     assert done.returncode not in (0, 1)
     assert "KeyboardInterrupt" in done.stderr
 
@@ -149,7 +150,7 @@ NAME = f"tokenflock-test-{os.getpid()}"
 def queued():
     """The jobs of these tests."""
     words = ["squeue", "--noheader", "--format=%A", f"--name={NAME}"]
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    return subprocess.run(words, capture_output=True, text=True, check=True, timeout=LONG_S).stdout.split()
 
 
 def emptied():
@@ -167,7 +168,7 @@ def real(slurm):
 
     with dask.config.set({"jobqueue.slurm.name": NAME}):
         yield dask.config
-    subprocess.run(["scancel", f"--name={NAME}"], check=True)
+    subprocess.run(["scancel", f"--name={NAME}"], check=True, timeout=LONG_S)
 
 
 @needs_slurm
@@ -180,7 +181,7 @@ def test_jobs_that_are_cancelled_come_back(tmp_path, undisturbed, monkeypatch, r
         told.append(fraction)
         if len(told) == 4:
             cancelled.extend(queued())
-            subprocess.run(["scancel", *cancelled], check=True)
+            subprocess.run(["scancel", *cancelled], check=True, timeout=LONG_S)
             gate.allow(24)
 
     kept = sweep(small_plan(slow=slow), store=store, cluster="slurm", workers=2, runs_a_shard=1, progress=disturb)
@@ -197,17 +198,17 @@ def test_jobs_that_wait_are_told_and_come_back(tmp_path, undisturbed, real):
         while not (first := queued()):
             time.sleep(0.1)
         time.sleep(3.0)  # so that it is seen to wait
-        subprocess.run(["scancel", *first], check=True)
+        subprocess.run(["scancel", *first], check=True, timeout=LONG_S)
         while not (second := set(queued()) - set(first)):
             time.sleep(0.1)
-        subprocess.run(["scontrol", "release", *second], check=True)
+        subprocess.run(["scontrol", "release", *second], check=True, timeout=LONG_S)
 
     keeper = threading.Thread(target=hold)
     keeper.start()
     held = real.set({"jobqueue.slurm.job-extra-directives": ["--hold"]})
     with held, pytest.warns(UserWarning, match=r"no job of Slurm runs yet \(JobHeldUser\)"):
         kept = sweep(small_plan(slow=slow), store=tmp_path / "s.zarr", cluster="slurm", workers=1, runs_a_shard=4)
-    keeper.join()
+    keeper.join(timeout=LONG_S)
     assert kept.identical(undisturbed)
     assert emptied()
 
@@ -250,7 +251,7 @@ ARRAY = """#!/bin/bash
 def test_a_job_array_makes_the_same_bits(tmp_path, real):
     (tmp_path / "sweep.toml").write_text(SPEC.replace("replicates = 4", "replicates = 8"))
     (tmp_path / "array.sh").write_text(ARRAY.format(tokenflock=Path(sys.executable).with_name("tokenflock")))
-    subprocess.run(["sbatch", f"--job-name={NAME}", "array.sh"], check=True)
+    subprocess.run(["sbatch", f"--job-name={NAME}", "array.sh"], check=True, timeout=LONG_S)
     assert emptied()
     plan, _ = toml.read(tmp_path / "sweep.toml")
     assert cluster.SweepStore(tmp_path / "s.zarr").load().load().identical(sweep(plan, workers=0))

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 
 from conftest import START_S
+from waiting import LONG_S
 
 #: The Python that has the notebook servers: this one, unless another is named.
 PYTHON = os.environ.get("TOKENFLOCK_NOTEBOOK_PYTHON") or sys.executable
@@ -56,7 +57,7 @@ def has(module):
     """Whether the Python of the notebooks can show a widget in such a server."""
     names = (module, "anywidget", "tokenflock")
     code = f"import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, {names})))"
-    return subprocess.run([PYTHON, "-c", code], capture_output=True, check=False).returncode == 0
+    return subprocess.run([PYTHON, "-c", code], capture_output=True, check=False, timeout=LONG_S).returncode == 0
 
 
 def port():

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import notebooks
 
+from waiting import LONG_S
+
 WANTED = ("@vscode/jupyter-ipywidgets8", "@jupyterlab/services", "requirejs", "esbuild")
 MODULES = Path(os.environ.get("TOKENFLOCK_VSCODE_WIDGETS") or ".", "node_modules").resolve()
 #: What the frame of a notebook may do in VS Code. It has no other policy, unless the user turns one on.
@@ -90,8 +92,10 @@ def vscode(folder):
     (folder / "source.js").write_text(f"const CELLS = {cells};\n{SCRIPT}")
     bundle = [MODULES / ".bin/esbuild", "source.js", "--bundle", "--format=esm", "--outfile=page.js"]
     bundle += ["--external:/static/*", "--log-level=error"]
-    subprocess.run(bundle, cwd=folder, env={**os.environ, "NODE_PATH": str(MODULES)}, check=True)
-    prefix = subprocess.check_output([notebooks.PYTHON, "-c", "import sys; print(sys.prefix, end='')"], text=True)
+    subprocess.run(bundle, cwd=folder, env={**os.environ, "NODE_PATH": str(MODULES)}, check=True, timeout=LONG_S)
+    prefix = subprocess.check_output(
+        [notebooks.PYTHON, "-c", "import sys; print(sys.prefix, end='')"], text=True, timeout=LONG_S
+    )
     extensions = Path(prefix, "share/jupyter/nbextensions")  # where VS Code looks for the files of widgets
     number = notebooks.port()
     settings = {

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from waiting import LONG_S
+
 # Prints the last position, then the kernels that this process compiled itself.
 RUN = """
 import sys
@@ -31,6 +33,7 @@ def first_run(cache, threads=2, broken=None):
         capture_output=True,
         text=True,
         check=True,
+        timeout=LONG_S,
     )
     bits, names = done.stdout.splitlines()
     assert not done.stderr

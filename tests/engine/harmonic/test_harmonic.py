@@ -43,6 +43,7 @@ from tokenflock.geometry import circle, retract
 from tokenflock.model import velocity
 from tokenflock.schemes import RODAS, TSIT5
 from tolerances import close, within
+from waiting import LONG_S
 
 EPS = float(np.finfo(float).eps)
 BETAS = (0.0, 1e-3, 1.0, 16.0, 64.0, 900.0)
@@ -67,7 +68,7 @@ def test_the_series_and_who_goes_by_waves_are_plain_numpy():
         "import sys, tokenflock.engine.harmonic.series, tokenflock.engine.harmonic.cost;"
         "print([name for name in ('numba', 'torch') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S)
     assert done.stdout.strip() == "[]"
 
 

@@ -31,6 +31,7 @@ from tokenflock.engine.torch import steps as torch_steps  # noqa: E402
 from tokenflock.engine.torch import terms as torch_terms  # noqa: E402
 from tokenflock.engine.torch.noise import keys_of, normals  # noqa: E402
 from tokenflock.engine.torch.velocity import layer, pair_sums, rates  # noqa: E402
+from waiting import LONG_S  # noqa: E402
 
 MODELS = models.every_model_option()
 NAMED = {c.name: c.model for c in MODELS}
@@ -311,7 +312,7 @@ def test_the_ring_of_states_may_be_short(gpu, monkeypatch):
 
 def test_waves_need_no_numba():
     code = "import sys, tokenflock.engine.torch.harmonic; print('numba' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S)
     assert done.stdout.strip() == "False"
 
 

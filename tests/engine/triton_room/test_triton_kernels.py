@@ -24,6 +24,7 @@ from tokenflock.engine.triton.wide import wide_sums
 from tokenflock.model import flow_at, pulls
 from tokenflock.schemes import TSIT5
 from tolerances import close
+from waiting import LONG_S
 
 N = 70 if not ON_DEVICE else 300
 SERVED = [c for c in models.every_model_option() if c.model.space != "rescaled" and not math.isinf(c.model.beta)]
@@ -264,5 +265,5 @@ def test_importing_the_package_loads_no_triton():
     code = (
         "import sys, tokenflock, tokenflock.engine.choose; print([m for m in ('torch', 'triton') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LONG_S)
     assert done.stdout.strip() == "[]"

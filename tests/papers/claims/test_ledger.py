@@ -11,6 +11,7 @@ from tokenflock.errors import SpecError
 from tokenflock.papers import claims
 from tokenflock.papers.claims import ledger
 from tokenflock.papers.claims.ledger import Check, Trial, claim
+from waiting import LONG_S
 
 WORDS = {
     "statement": "numbers are below the limit",
@@ -106,7 +107,7 @@ def test_trials_run_over_the_threads_and_in_order(monkeypatch):
     @claim("toy/wait", kind="theorem", sizes={"trials": 4}, quick={}, **WORDS)
     def wait(check):
         def one(generator):
-            gate.wait()  # passes only if all four are under way at once
+            gate.wait(timeout=LONG_S)  # passes only if all four are under way at once
             return Trial(True, generator.random())
 
         check.each("one", one, 1.0)
