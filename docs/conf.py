@@ -8,6 +8,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import entries
+import gallery
+import pieces
+import topics
 from generated import ASKED, fill
 
 from tokenflock.door import MARK
@@ -38,6 +41,7 @@ html_show_copyright = False
 html_show_sourcelink = False
 html_static_path = ["style.css"]
 html_css_files = ["style.css"]
+html_extra_path = ["made/site"]
 html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"
@@ -102,7 +106,7 @@ def _made(app, env, added, changed, removed):
     asking = [
         page.stem for page in Path(__file__).parent.glob("*.md") if ASKED.search(page.read_text(encoding="utf-8"))
     ]
-    return {"api", *asking} & env.found_docs
+    return {*asking, *(page for page in env.found_docs if page.startswith(("topics/", "gallery/")))}
 
 
 def _formula(display):
@@ -129,9 +133,17 @@ def _notebooks(app, config):
             (here / book.name).write_text(book.read_text())
 
 
+def _written(app, config):
+    """A page for every topic and every figure."""
+    pieces.pages(topics.FOLDER, topics.pages())
+    pieces.pages(gallery.FOLDER, gallery.pages())
+    gallery.SITE.mkdir(parents=True, exist_ok=True)
+
+
 def setup(app):
     """Called by Sphinx."""
     app.connect("config-inited", _notebooks)
+    app.connect("config-inited", _written)
     app.connect("autodoc-process-docstring", _plain)
     app.connect("source-read", _pages)
     app.connect("env-get-outdated", _made)

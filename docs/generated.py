@@ -1,82 +1,24 @@
 """What the pages do not say by hand: claims with their verdicts, the gallery, measured speeds, where an equation lives.
 
 A page asks with a comment, <!-- claims -->, and gets markdown. Verdicts and pictures are those of `make reproduce`,
-which `make docs` runs first; without them a page says so. Nothing here needs Sphinx.
+which `make docs` runs first; without them a page says so. The gallery is made by gallery.py, public names by topic by
+topics.py. Nothing here needs Sphinx.
 """
 
 import json
 import os
 import re
-import struct
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import gallery
 import measured
 import statements
+import topics
+from pieces import ROOT, drawn, made, papers, picture, spoken, text
 
-ROOT = Path(__file__).parents[1]
-OUT = Path(os.environ.get("TOKENFLOCK_OUT", ROOT / "out"))
 RESULTS = ROOT / "benchmarks" / "results"
-#: the first part of a claim's name -> the key of its paper in `tokenflock.papers.citations`
-PAPERS = {
-    "causal": "A",
-    "emergence": "B",
-    "perspective": "C",
-    "metastability": "D",
-    "meanfield": "E",
-    "normalization": "F",
-}
-
-
-def text(words):
-    """Words with formulas as markdown that shows exactly them."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
-
-
-def spoken(words):
-    """The same, but what stands in backquotes is code."""
-    return "".join(f"`{part}`" if k % 2 else text(part) for k, part in enumerate(words.split("`")))
-
-
-def made(kind, name):
-    """What `make reproduce` wrote about a claim or figure, {} if it did not."""
-    path = OUT / kind / f"{name.replace('/', '-')}.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        return {}
-
-
-def picture(path, told):
-    """A picture in a page, no larger than on paper, that opens in full when it is touched; nothing if there is none."""
-    if not path.is_file():
-        return []
-    with path.open("rb") as file:
-        head = file.read(20)
-    # 200 dots an inch, shown at 100: single panels stay small, and letters have one size
-    width = [f":width: {struct.unpack('>I', head[16:])[0] // 2}px"] if head.startswith(b"\x89PNG") else []
-    return [f"```{{image}} {os.path.relpath(path, ROOT / 'docs')}", f":alt: {told}", *width, "```", ""]
-
-
-def drawn(kind, name):
-    """Where `make reproduce` put a picture."""
-    return OUT / kind / f"{name.replace('/', '-')}.png"
-
-
-def papers(names):
-    """(heading lines, the names below it) a paper; other pages call it by its letter."""
-    from tokenflock.papers import citations
-
-    groups = {}
-    for name in names:
-        groups.setdefault(name.partition("/")[0], []).append(name)
-    for paper, inside in groups.items():
-        found = citations.REFERENCES.get(PAPERS.get(paper, ""))
-        title = found.fields["title"].translate({ord(c): None for c in "{}"}) if found else paper
-        where = f", [arXiv:{found.fields['eprint']}]({found.fields['url']})" if found else ""
-        letter = f"Paper {PAPERS[paper]}: " if paper in PAPERS else ""
-        yield [f"## {letter}{text(paper)}", "", f"{text(title)}{where}.", ""], inside
 
 
 def many(trials):
@@ -188,13 +130,28 @@ def claims():
     return lines
 
 
+def stated():
+    """Every claim with its statement and its verdict at the quick size, for readers of the repository."""
+    from tokenflock.papers import claims
+
+    kept, lines = measured.stored("verdicts"), []
+    for head, names in papers(claims.NAMES):
+        rows = []
+        for name in names:
+            word = kept.get(name, {}).get("verdict", "").partition(" ")[0]
+            shown = word if kept.get(name, {}).get("holds", True) else f"**{word}**"
+            rows.append([f"`{name}`", text(claims.find(name).statement), shown])
+        lines += [*head, *measured.table(["claim", "statement", "quick verdict"], rows), ""]
+    return lines
+
+
 def checks(name):
     """What checks a statement, with a way to it, and the verdict of the build if it is a claim."""
     kind, _, rest = name.partition(" ")
     if kind == "study":
         return f"[study {text(rest)}](studies.md#{rest})"
     if kind == "figure":
-        return f"[figure {text(rest)}](figures.md#{re.sub(r'[^a-z0-9-]', '', rest)})"
+        return f"[figure {text(rest)}](gallery/{gallery.stem(rest)}.md)"
     found = made("claims", name).get("verdict", "").partition(" ")[0]
     return f"[{text(name)}](claims.md#{re.sub(r'[^a-z0-9-]', '', name)})" + (f": {text(found)}" if found else "")
 
@@ -221,30 +178,9 @@ def rows():
     return lines
 
 
-def caption(words):
-    """A caption with a paragraph for every panel, for what is the authors' and what is ours, and for the sizes."""
-    starts = r"\([a-f]\) |The authors': |Ours, not the paper's: |This is the quick version: "
-    lines = []
-    for part in re.split(rf"(?<=[.?]) (?={starts})", words):
-        lead = re.match(starts, part)
-        said = f"**{text(lead[0].strip())}** {text(part[lead.end() :])}" if lead else text(part)
-        lines += [said, ""]
-    return lines
-
-
-def figures():
-    """Every figure, with its caption and its command."""
-    from tokenflock.papers import figures
-
-    lines = []
-    for head, names in papers(figures.NAMES):
-        lines += head
-        for name in names:
-            missing = ["*Not drawn: run `make reproduce` first.*", ""]
-            lines += [f"### {text(name)}", "", *(picture(drawn("figures", name), f"Figure {name}") or missing)]
-            lines += caption(made("figures", name).get("caption", ""))
-            lines += ["```bash", f"tokenflock figure {name} --out figures", "```", ""]
-    return lines
+def result(kind, name):
+    """The picture of a claim or of a figure, as `make reproduce` drew it."""
+    return picture(drawn(kind, name), f"What was measured for {name}")
 
 
 def film(stem):
@@ -329,7 +265,9 @@ def where(tag):
 PAGES = {
     "claims": claims,
     "power": power,
-    "figures": figures,
+    "figures": gallery.cards,
+    "topics": topics.cards,
+    "picture": result,
     "rows": rows,
     "film": film,
     "merges": merges,
@@ -344,9 +282,11 @@ PAGES = {
 }
 
 
-ASKED = re.compile(rf"<!-- ({'|'.join(PAGES)})(?: (\w+))? -->")
+ASKED = re.compile(rf"<!-- ({'|'.join(PAGES)})((?: [\w/.-]+)*) -->")
 
 
 def fill(source):
-    """A page with its comments answered."""
-    return ASKED.sub(lambda asked: "\n".join(PAGES[asked[1]](*([asked[2]] if asked[2] else []))), source)
+    """A page with its comments answered. What stands between <!-- name --> and <!-- /name --> is for readers of the
+    repository (docs/readme.py writes it): here the site's own stands in its place."""
+    source = re.sub(r"(<!-- (\w+) -->).*?<!-- /\2 -->", r"\1", source, flags=re.DOTALL)
+    return ASKED.sub(lambda asked: "\n".join(PAGES[asked[1]](*asked[2].split())), source)

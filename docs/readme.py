@@ -1,4 +1,7 @@
-"""Write the tables of README from benchmarks/results: `make readme`. A test fails where README says otherwise.
+"""Write what pages of the repository hold and nobody types: `make readme`. A test fails where a page says otherwise.
+
+The tables of README come from benchmarks/results; the lists of docs/api.md, docs/claims.md and docs/figures.md from the
+package, for readers of the repository (the site has more in their place).
 
 python docs/readme.py              write them
 python docs/readme.py --keep out   first keep the verdicts of a quick `tokenflock reproduce --out out`
@@ -10,10 +13,12 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import gallery
+import generated
 import measured
+import topics
 
-README = measured.ROOT / "README.md"
-TABLES = {
+README = {
     "steps": measured.steps,
     "verdicts": measured.verdicts,
     "gpu": measured.gpu,
@@ -23,12 +28,21 @@ TABLES = {
 KEPT = ("verdict", "holds", "trials", "undecided", "tightest")
 
 
-def filled(text):
-    """README with its tables made anew."""
-    for name, made in TABLES.items():
+#: page -> its tables and lists, by the comments between which they stand
+PAGES = {
+    "README.md": README,
+    "docs/api.md": {"topics": topics.listed},
+    "docs/claims.md": {"claims": generated.stated},
+    "docs/figures.md": {"figures": gallery.listed},
+}
+
+
+def filled(page, text):
+    """A page with its tables and lists made anew."""
+    for name, made in PAGES[page].items():
         begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-        assert text.count(begin) == text.count(end) == 1, f"README.md needs {begin} and {end}, once each"
-        table = "\n".join([begin, "", *made(), "", end])
+        assert text.count(begin) == text.count(end) == 1, f"{page} needs {begin} and {end}, once each"
+        table = "\n".join([begin, "", *made(), "", end]).replace("\n\n\n", "\n\n")
         text = re.sub(f"{begin}.*?{end}", lambda _, table=table: table, text, flags=re.DOTALL)
     return text
 
@@ -46,4 +60,6 @@ def keep(out):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--keep"]:
         keep(Path(sys.argv[2]))
-    README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        path = measured.ROOT / page
+        path.write_text(filled(page, path.read_text(encoding="utf-8")), encoding="utf-8")

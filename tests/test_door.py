@@ -87,6 +87,11 @@ def test_help_shows_the_reference_of_every_public_name(name):
     assert thing.__doc__.count(MARK) == 1
 
 
+def test_a_docstring_has_no_margin_beside_its_reference():
+    lines = flock.sweep.__doc__.splitlines()
+    assert "**What to run**" in lines
+
+
 def test_help_of_the_model_has_fields_formulas_and_an_example():
     told = said("import tokenflock as flock; help(flock.Model)")
     for words in (

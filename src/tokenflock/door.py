@@ -130,12 +130,14 @@ def _leads(outer: tuple[str, ...], home: str, modules: Mapping[str, str]) -> boo
 
 
 def _put(thing: Any, told: str) -> None:
+    import inspect
+
     own = getattr(thing, "__doc__", None)
     if not told or MARK in (own or ""):
         return
     text = f"{MARK}\n\n{told}"
-    try:
-        thing.__doc__ = f"{own.rstrip()}\n\n{text}" if own else text
+    try:  # without its margin, which what follows has not
+        thing.__doc__ = f"{inspect.cleandoc(own)}\n\n{text}" if own else text
     except (AttributeError, TypeError):  # a thing whose docstring is fixed
         return
 

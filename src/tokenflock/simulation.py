@@ -203,7 +203,8 @@ def _dataset(job: Job, found: Finished, wall: float) -> xr.Dataset:
         attrs[name] = sum(counts)
         if not single:
             data[name] = (RUN, np.array(counts))
-    _tell_bodies(data, attrs, records, single)
+    if all(record.bodies is not None for record in records):
+        _tell_bodies(data, attrs, records, single)
     if model.space == "rescaled":
         boolean = _boolean_from(found)
         if single:
@@ -287,8 +288,6 @@ def _ending(found: Finished) -> dict[str, Any]:
 def _tell_bodies(data: dict[str, Any], attrs: dict[str, Any], records: list[Record], single: bool) -> None:
     """What runs by implicit steps tell of their bodies: how many are left, and in a single run each merger."""
     told = [r.bodies for r in records if r.bodies is not None]
-    if len(told) < len(records):
-        return
     attrs["bodies"] = f"never formed: {told[0].never}" if told[0].never else "formed"
     attrs["opened"], attrs["slack"] = sum(b.opened for b in told), max(b.slack for b in told)
     if not single:

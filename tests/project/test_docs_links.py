@@ -3,6 +3,7 @@
 import html.parser
 import json
 import re
+import sys
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -15,8 +16,16 @@ SITE = ROOT / "docs" / "_build"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = {p.relative_to(ROOT).as_posix(): p for p in (*sorted(ROOT.glob("*.md")), *DOCS)}
 BOOKS = {p.relative_to(ROOT).as_posix(): p for p in sorted((ROOT / "examples").glob("*.ipynb"))}
-#: written by the build, from examples/
+sys.path.insert(0, str(ROOT / "docs"))
+try:
+    import gallery
+    import topics
+finally:
+    sys.path.remove(str(ROOT / "docs"))
+#: written by the build, from examples/ and from the package
+WRITTEN = {"gallery": gallery.pages(), "topics": topics.pages()}
 MADE = {f"notebooks/{p.stem}" for p in BOOKS.values()}
+MADE |= {f"{folder}/{stem}" for folder, pages in WRITTEN.items() for stem in pages}
 HOSTS = {"arxiv.org", "doi.org"}
 
 
@@ -59,9 +68,9 @@ def test_links_between_pages_lead_to_a_file_and_a_heading(page):
 def test_names_of_pages_and_labels_exist(page):
     text = PAGES[page].read_text(encoding="utf-8")
     known = {p.stem for p in DOCS} | MADE
-    labels = {
-        label for p in DOCS for label in re.findall(r"^\(([\w-]+)\)=$", p.read_text(encoding="utf-8"), re.MULTILINE)
-    }
+    texts = [p.read_text(encoding="utf-8") for p in DOCS]
+    texts += ["\n".join(lines) for pages in WRITTEN.values() for lines in pages.values()]
+    labels = {label for words in texts for label in re.findall(r"^\(([\w-]+)\)=$", words, re.MULTILINE)}
     for kind, said in re.findall(r"\{(doc|ref)\}`(?:[^`<]*<)?([^`<>]+)>?`", text):
         assert said in (known if kind == "doc" else labels), f"{page}: {{{kind}}}`{said}`"
 

@@ -93,17 +93,3 @@ def test_examples_run(file, tmp_path, monkeypatch):
             names |= test.globs
     matplotlib.pyplot.close("all")
     assert not runner.failures, "".join(said)
-
-
-def test_the_page_of_public_names_shows_every_entry():
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\.\. auto(?:function|class):: tokenflock\.([\w.]+)$", page, re.MULTILINE))
-    for module, members in re.findall(
-        r"^\.\. automodule:: tokenflock\.([\w.]+)\n   :members:(.*)$", page, re.MULTILINE
-    ):
-        inside = [m.strip() for m in members.split(",") if m.strip()]
-        found = sys.modules.get(f"tokenflock.{module}") or __import__(f"tokenflock.{module}", fromlist=["_"])
-        own = [n for n, t in vars(found).items() if getattr(t, "__module__", "") == f"tokenflock.{module}"]
-        listed |= {f"{module}.{name}" for name in (inside or own)}
-    homes = {f"{t.__module__.removeprefix('tokenflock.')}.{t.__qualname__}": name for name, t in NAMES.items()}
-    assert not sorted(name for home, name in homes.items() if home not in listed)

@@ -4,6 +4,7 @@ import dataclasses
 import importlib.util
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -155,7 +156,7 @@ def test_the_pages_of_the_model_name_every_option_and_equation():
 
 def test_the_api_page_names_every_public_name():
     text = read("docs/api.md")
-    assert not [name for name in flock.__all__ if not name.startswith("_") and not re.search(rf"\b{name}\b", text)]
+    assert not [name for name in flock.__all__ if not re.search(rf"\b{name}\b", text)]
 
 
 def test_the_table_of_contents_holds_every_page():
@@ -190,9 +191,8 @@ def test_the_page_of_claims_is_the_ledger():
         claim = claims.find(name)
         for words in (f"### {name}\n", claim.statement, *claim.hypotheses, claim.rule, claim.erratum, claim.known):
             assert words in shown, name
-    assert set(pages.PAPERS) >= {name.partition("/")[0] for name in claims.NAMES}
+    assert set(re.findall(r"^## (Paper \w): ", shown, re.MULTILINE)) == {f"Paper {letter}" for letter in "ABCDEF"}
     assert read("docs/claims.md").count("<!-- claims -->") == 1
-    assert not [name for name in claims.NAMES if claims.find(name).statement in read("docs/claims.md")]
 
 
 def test_the_page_of_claims_says_what_a_quick_check_sees():
@@ -209,17 +209,12 @@ def test_the_page_of_claims_says_what_a_quick_check_sees():
     assert read("docs/claims.md").count("<!-- power -->") == 1
 
 
-def test_the_gallery_holds_every_figure_and_the_verdicts_those_of_the_build(tmp_path):
+def test_the_verdicts_on_the_page_are_those_of_the_build(tmp_path, monkeypatch):
     pages = generated()
-    pages.OUT = tmp_path
+    monkeypatch.setattr(sys.modules["pieces"], "OUT", tmp_path)
     (tmp_path / "claims").mkdir()
-    (tmp_path / "figures").mkdir()
     found = {"verdict": "holds", "trials": 60, "tightest": {"shown": "7.8e-09"}, "wall_s": 1.0}
     (tmp_path / "claims" / "causal-theorem-4.1.json").write_text(json.dumps(found))
-    (tmp_path / "figures" / "causal-2.png").write_bytes(b"")
-    gallery = pages.fill("<!-- figures -->")
-    assert gallery.count("Not drawn") == len(figures.NAMES) - 1
-    assert all(f"tokenflock figure {name} --out" in gallery for name in figures.NAMES)
     assert "**holds** in 60 trials; measured 7.8e-09" in pages.fill("<!-- claims -->")
 
 
@@ -233,15 +228,6 @@ def test_every_result_is_on_the_page_of_benchmarks():
     assert stems
     assert all(f", {stem[:10]}\n" in page for stem in stems)
     assert page.count("\n### ") == len(stems)
-
-
-@pytest.mark.parametrize(
-    "words", ["<x, y> < 1", "P_x w = w*", "[[1, 1], [0, 1/2]]", "a `b` | $c$ ~ \\d", "# no heading"]
-)
-def test_formulas_are_shown_as_they_are(words):
-    shown = generated().text(words)
-    assert not re.search(r"(?<!\\)(?:\\\\)*[<>*_`\[\]|$~#]", shown)
-    assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown) == words
 
 
 @pytest.mark.parametrize("page", PAGES)

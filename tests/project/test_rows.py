@@ -10,7 +10,9 @@ from tokenflock.papers import citations, claims, figures, studies
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
+import gallery  # noqa: E402
 import generated  # noqa: E402
+import pieces  # noqa: E402
 import statements  # noqa: E402
 
 ROWS = [(paper, row) for paper, table in statements.PAPERS.items() for row in table]
@@ -19,7 +21,7 @@ EXISTING = {*claims.NAMES, *(f"study {name}" for name in studies.NAMES), *(f"fig
 
 def shown(monkeypatch, tmp_path):
     """The page without a build."""
-    monkeypatch.setattr(generated, "OUT", tmp_path)
+    monkeypatch.setattr(pieces, "OUT", tmp_path)
     page = generated.fill((ROOT / "docs" / "rows.md").read_text(encoding="utf-8"))
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", page)
 
@@ -57,8 +59,9 @@ def test_the_first_page_claims_no_more():
 
 def test_ways_lead_to_headings(monkeypatch, tmp_path):
     page = shown(monkeypatch, tmp_path)
-    made = generated.fill("<!-- claims -->") + generated.fill("<!-- figures -->")
+    made = generated.fill("<!-- claims -->")
     made += (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
     heads = re.findall(r"^#+ (.+)$", re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", made), re.MULTILINE)
     anchors = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
     assert set(re.findall(r"\.md#([\w-]+)\)", page)) <= anchors
+    assert set(re.findall(r"\(gallery/([\w-]+)\.md\)", page)) <= set(gallery.pages())
