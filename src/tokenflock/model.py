@@ -134,6 +134,16 @@ def is_scalar(matrices: Array) -> bool:
     return bool((matrices == matrices[:, :1, :1] * np.eye(matrices.shape[-1])).all())
 
 
+def less(matrices: Array) -> Array:
+    """V - c I of each of the matrices (H, d, d), c its largest diagonal entry: P_x(V x) = P_x((V - c I) x).
+
+    It is exactly 0 for V = c I, so that a lone token does not drift; and if V is diagonal, all terms of (V - c I) x
+    vanish as x comes to the leading eigenvectors, where those of V x cancel but for rounding, and drown pulls of 1e-56.
+    """
+    most = np.diagonal(matrices, axis1=-2, axis2=-1).max(axis=-1)
+    return np.asarray(matrices - most[..., None, None] * np.eye(matrices.shape[-1]))
+
+
 def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Row i sees lo_i <= j < hi_i (E1). Every mask here is an interval."""
     i = np.arange(n)
@@ -291,15 +301,11 @@ def feedforward(model: Model, x: Array) -> Array:
 
 
 def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
-    """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d).
-
-    P_x(V x) = P_x((V - c I) x) for every c: c = V_11 makes it exactly 0 for V = c I, so a lone token does not drift.
-    """
+    """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d)."""
     p, m = pulls(model, x, flow)
     values = np.swapaxes(model.values, -1, -2)
-    less = values - values[:, :1, :1] * np.eye(model.dim)
     pulled = (p @ values).sum(axis=0)
-    return pulled + (m * x @ values).sum(axis=0), tangent(x, pulled + (m * x @ less).sum(axis=0))
+    return pulled + (m * x @ values).sum(axis=0), tangent(x, pulled + (m * x @ less(values)).sum(axis=0))
 
 
 def _length(d: Array) -> Array:

@@ -12,6 +12,7 @@ from tokenflock.engine.explicit.stepper import CpuStepper, by_pairs, state_of
 from tokenflock.engine.implicit.coalescing import CoalescingStepper, SkeletonStepper
 from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.engine.implicit.switching import SwitchingStepper
+from tokenflock.engine.implicit.turning import TurnedStepper, turned
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
 from tokenflock.model import Model, kind_at
@@ -48,7 +49,9 @@ class CpuEngine(Engine):
             layer_step = (task.dt or 0.0) if task.layers else None
             return CpuStepper(task, x, by_pairs(task.model, len(x), task.dtype, wide, layer_step), run, stop)
 
-        def implicit(task: Task, scheme: Rosenbrock, x: Array) -> ImplicitStepper:
+        def implicit(task: Task, scheme: Rosenbrock, x: Array) -> Stepper:
+            if to := turned(task.model):
+                return TurnedStepper(implicit, task, scheme, x, to)
             kind = ImplicitStepper if traits(task.model).no_bodies else CoalescingStepper
             kind = SkeletonStepper if task.scheme is SKELETON else kind
             return kind(task, scheme, x, wide, stop)

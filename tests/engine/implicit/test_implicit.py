@@ -218,6 +218,28 @@ def test_merge_times_are_those_of_the_quadrature(beta, angle, dim):
     assert gap[0] > 0.01 > gap[1]
 
 
+@pytest.mark.parametrize("turn", [False, True])
+@pytest.mark.parametrize("lean", [0.0, 1e-3])
+@pytest.mark.parametrize("values", [(1.0, 1.0, 0.9), (-2.0, 1.0, 1.0), (0.5, 1.0, 0.0, 1.0, -1.0)])
+@pytest.mark.parametrize(("beta", "angle"), [(16.0, 1.0), (64.0, 2.5), (1000.0, 1.2)])
+def test_merge_times_in_a_leading_plane_are_those_of_the_quadrature(beta, angle, values, lean, turn):
+    """There V = I. A token's own pull, of order 1, drowned the others in rounding: tokens rested apart for ever.
+
+    lean: how far off the plane the second token begins. It comes there long before it moves. turn: V is not diagonal.
+    """
+    one, two = np.flatnonzero(np.array(values) == 1.0)
+    time = quadrature(angle, beta, 0.01)
+    x = np.zeros((2, len(values)))
+    x[0, one], x[1, one], x[1, two] = 1.0, np.cos(angle), np.sin(angle)
+    x[1, np.array(values) != 1.0] = lean
+    times = time * np.array([1 - 1e-4, 1 + 1e-4])
+    O = np.linalg.qr(np.random.default_rng(5).standard_normal((len(values),) * 2))[0] if turn else np.eye(len(values))
+    model = Model(dim=len(values), beta=beta, value=O @ np.diag(values) @ O.T)
+    run = simulate(model, retract(x @ O.T), times[-1], times=times, scheme="rosenbrock", rtol=1e-12, atol=1e-14)
+    gap = distance(run["x"].values[:, 1], run["x"].values[:, 0])
+    assert gap[0] > 0.01 > gap[1]
+
+
 @pytest.mark.parametrize("dim", [2, 3, 5])
 def test_what_rests_stays_to_the_last_bit(dim):
     one = flock.uniform(1, dim, seed=4)

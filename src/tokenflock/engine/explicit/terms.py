@@ -29,7 +29,7 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, log2_masses, masses, visible
+from tokenflock.model import Model, less, log2_masses, masses, visible
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
@@ -120,7 +120,7 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
 
     return Terms(
         numbers=_numbers(model, kernel, n, form, mu, rho),
-        heads=own(np.stack([form, values, values - values[:, :1, :1] * np.eye(d)])),
+        heads=own(np.stack([form, values, less(values)])),
         flow=own(total - mu * np.eye(d), "float64"),
         slopes=own(model.slopes * (1.0 if hard else LOG2E), "float64"),
         rows=own(np.stack([lo, hi, _counts(model, n, columns) + weights.sum()])),

@@ -69,7 +69,7 @@ class Terms(NamedTuple):
     """The constants of one model for n tokens."""
 
     numbers: Any  # a record, see NUMBERS
-    heads: Numbers  # (3, H, d, d): beta B in units of log 2 (hardmax: B itself), V, V - V_11 I
+    heads: Numbers  # (3, H, d, d): beta B in units of log 2 (hardmax: B itself), V, V - c I of model.less
     flow: Numbers  # (d, d): V - mu I, mu the largest real part of an eigenvalue
     slopes: Numbers  # (H,) of the bias, in the units of the form
     rows: Numbers  # (3, columns): lo, hi, number of visible tokens

@@ -76,6 +76,16 @@ def _fill(e, ve, head, row, center, jacobian, add):
     return total(sums)
 
 
+@inline
+def _form(matrix, y, x, i):
+    """<y_i, M x_i>."""
+    s = 0.0
+    for a in range(2):
+        for b in range(2):
+            s += y[a, i] * matrix[a, b] * x[b, i]
+    return s
+
+
 @kernel(allocates=True)
 def linearise(system):
     """J below the diagonal in the place of the attention, and its diagonal; see jacobian.linearise."""
@@ -93,13 +103,13 @@ def linearise(system):
         row = Row(i, int(tokens.rows[0, i]), int(tokens.rows[1, i]), attention.row, attention.frozen)
         d = tangent.sizes[i] = 0.0
         for h in range(value.shape[0]):
-            head = HeadArrays(heads.value[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
+            head = HeadArrays(heads.less[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
             vx, u, fixed = head.values, head.queries, row.frozen
             mass = attend(tokens, u, row)
             pull, side, size = _moments(x, e, head, row)
             tangent.drives[h, i, 0], tangent.centers[h, i, 0] = pull, 0.0
             if not heads.scalar_value:
-                tangent.centers[h, i, 0] = e[0, i] * vx[0, i] + e[1, i] * vx[1, i]
+                tangent.centers[h, i, 0] = _form(head.less, e, x, i)
             place(tangent.drives[h, i], tangent.centers[h, i], tokens.by_count, mass)
             center = tangent.centers[h, i, 0]
             d += _fill(e, ve[h], head, row, center, jacobian, h > 0) - side
@@ -110,9 +120,9 @@ def linearise(system):
             d += own * center * (u[0, i] * e[0, i] + u[1, i] * e[1, i]) / LOG2E
             tangent.sizes[i] += size
             if not heads.scalar_value:
-                tangent.sizes[i] += mass * (abs(vx[0, i]) + abs(vx[1, i]))
-                inner = x[0, i] * vx[0, i] + x[1, i] * vx[1, i]
-                d += own * (e[0, i] * ve[h, 0, i] + e[1, i] * ve[h, 1, i] - inner)
+                for a in range(2):
+                    tangent.sizes[i] += mass * (abs(head.less[a, 0] * x[0, i]) + abs(head.less[a, 1] * x[1, i]))
+                d += own * (_form(head.less, e, e, i) - _form(head.less, x, x, i))
         tangent.diagonal[i, 0, 0] = d
 
 

@@ -7,9 +7,9 @@ the Jacobian is
     J_ij = a_ij (E_i' V E_j + b_ij (E_j' u_i)'),   b_ij = E_i' V x_j - f_i (softmax) or E_i' V x_j (count)   j != i
     J_ii = the same with j = i, plus sum_j a_ij b_ij (E_i' r_j)' - <x_i, sum_j a_ij V x_j>
 
-summed over heads. b_ij = E_i' (V x_j - V x_i) + c_i with the center c_i of attention.place, and for V = v I the two
-terms v a_ii of J_ii that cancel are left out: so a token that feels only pulls of 1e-300 has a Jacobian of that size,
-with all its digits.
+summed over heads. b_ij = E_i' (V x_j - V x_i) + c_i with the center c_i of attention.place. What a token does to
+itself, E_i' V x_i and a_ii (E_i' V E_i - <x_i, V x_i>), is made of V - c I (model.less), so that what cancels is never
+summed: a token that feels only pulls of 1e-300 has a Jacobian of that size, with all its digits.
 
 If nobody sees later tokens, J is block lower triangular and (c - J) w = b is solved token by token (`solve`), for
 about the price of one velocity. The attention is kept, n^2 numbers a head, or made again row by row.
@@ -63,7 +63,8 @@ def _add_own_value(x, head, row, v, block, scratch):
     i, own = row.i, row.weights[0, row.i]
     d, inner = x.shape[0], 0.0
     for a in range(d):
-        inner += x[a, i] * head.values[a, i]
+        for b in range(d):
+            inner += x[a, i] * head.less[a, b] * x[b, i]
     for b in range(d - 1):
         for a in range(d - 1):
             scratch[TANGENT, a] = 1.0 if a == b else 0.0
@@ -71,7 +72,7 @@ def _add_own_value(x, head, row, v, block, scratch):
         for a in range(d):
             scratch[KEY, a] = 0.0
             for c in range(d):
-                scratch[KEY, a] += head.value[a, c] * scratch[VECTOR, c]
+                scratch[KEY, a] += head.less[a, c] * scratch[VECTOR, c]
         down(v, i, scratch[KEY], scratch[OTHER])
         for a in range(d - 1):
             block[a, b] += own * scratch[OTHER, a]
@@ -118,8 +119,12 @@ def _add_head(system, h, head, row, mass):
     drive, center, block = tangent.drives[h, i], tangent.centers[h, i], tangent.diagonal[i]
     along, size = _pull(x, head, row, v, scratch, drive)
     for a in range(x.shape[0]):
-        scratch[VECTOR, a] = 0.0 if scalar_value else head.values[a, i]
-        size += mass * abs(scratch[VECTOR, a])
+        scratch[VECTOR, a] = 0.0
+        if not scalar_value:
+            for b in range(x.shape[0]):
+                part = head.less[a, b] * x[b, i]
+                scratch[VECTOR, a] += part
+                size += mass * abs(part)
     tangent.sizes[i] += size
     down(v, i, scratch[VECTOR], center)
     place(drive, center, system.tokens.by_count, mass)
@@ -145,7 +150,7 @@ def linearise(system):
             for b in range(block.shape[0]):
                 block[a, b] = 0.0
         for h in range(heads.value.shape[0]):
-            head = HeadArrays(heads.value[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
+            head = HeadArrays(heads.less[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
             mass = attend(tokens, head.queries, row)
             if attention.kept:
                 m = width(tokens.x)
@@ -232,7 +237,7 @@ def _lift(value, v, i, w, lifted, lifted_values, scratch):
 def _add_others(system, h, i, last):
     """sum += what the tokens up to `last` but i itself do to token i in head h, see _gather."""
     tokens, heads, attention = system.tokens, system.heads, system.attention
-    head = HeadArrays(heads.value[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
+    head = HeadArrays(heads.less[h], heads.values[h], heads.queries[h], heads.keys[h], heads.frozen[h])
     row = Row(i, int(tokens.rows[0, i]), int(tokens.rows[1, i]), attention.row, attention.frozen)
     if not attention.kept:
         attend(tokens, head.queries, row)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model
+from tokenflock.model import Model, less
 
 # The rows of System.scratch: two vectors of R^d, two tangent vectors, a sum over tokens (tangent), and from MOMENTS on
 # d - 1 vectors.
@@ -35,6 +35,7 @@ class Heads(NamedTuple):
 
     form: Array  # (H, d, d): beta B
     value: Array  # (H, d, d): V
+    less: Array  # (H, d, d): V - c I, of model.less: all that a token does to itself
     scalar_value: bool  # V = v I in every head
     values: Array  # (H, d, columns): V x_j
     queries: Array  # (H, d, columns): u_i = beta B' x_i, in units of log 2
@@ -45,7 +46,7 @@ class Heads(NamedTuple):
 class HeadArrays(NamedTuple):
     """The arrays of one head, named as in Heads."""
 
-    value: Array
+    less: Array
     values: Array
     queries: Array
     keys: Array
@@ -123,6 +124,7 @@ def system_of(model: Model, tokens: Tokens, kept: bool, dense: bool = False) -> 
         Heads(
             form,
             value,
+            np.array(less(value), order="C"),
             traits(model).scalar_value,
             values=zeros(vectors),
             queries=zeros(vectors),

@@ -58,7 +58,7 @@ class TorchTerms:
     dtype: torch.dtype
     forms: Tensor  # (H, d, d): beta B; hardmax: B
     values: Tensor  # (H, d, d): V
-    less: Tensor  # (H, d, d): V - V_11 I
+    less: Tensor  # (H, d, d): V - c I of model.less
     total: Tensor  # (d, d) float64: the sum of V less sigma I, for rescaled space
     sigma: float  # the largest real part of an eigenvalue of the sum of V
     slopes: tuple[float, ...]  # of the bias, one a head
@@ -114,6 +114,7 @@ def lay_out(
     forms = put(model.form) if own_form else _over_heads(_form(model, given, put), model)
     values = _over_heads(given["value"], model) if "value" in given else put(model.values)
     whole, sigma = values.sum(dim=-3).to(torch.float64), 0.0
+    most = values.diagonal(dim1=-2, dim2=-1).amax(dim=-1)
     eye = torch.eye(model.dim, dtype=torch.float64, device=device)
     if model.space == "rescaled":
         sigma = float(torch.linalg.eigvals(whole.detach().cpu()).real.max())
@@ -128,7 +129,7 @@ def lay_out(
         dtype=kind,
         forms=beta * forms,
         values=values,
-        less=values - values[..., :1, :1] * eye.to(kind),
+        less=values - most[..., None, None] * eye.to(kind),
         total=whole - sigma * eye,
         sigma=sigma,
         slopes=tuple(float(s) for s in model.slopes),

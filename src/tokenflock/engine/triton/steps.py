@@ -44,7 +44,7 @@ class RunShape(NamedTuple):
 
 # Any: a field is a tensor of Triton's while it compiles.
 class VelocityField(NamedTuple):
-    """What a velocity is made of: the form, V with V - V_11 I after it, the scale of tokens, their number, the mask."""
+    """What a velocity is made of: the form, V and then V - c I of model.less, the scale, how many tokens, the mask."""
 
     form: Any
     value: Any
@@ -94,7 +94,7 @@ def _velocity(x, out, field, SHAPE: tl.constexpr):
 
 @triton.jit
 def _project(x, out, totals, field, i, D: tl.constexpr, NP: tl.constexpr, SCALAR: tl.constexpr):
-    """P_x of V p / z + (V - V_11 I) x."""
+    """P_x of V p / z + (V - c I) x."""
     n, value = field.n, field.value
     tokens, drive = (), ()
     for a in tl.static_range(D):

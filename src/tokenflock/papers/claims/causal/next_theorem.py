@@ -21,7 +21,7 @@ THERE = 1e-3  # what `judged` calls there; rests elsewhere are farther off by or
 EARLY = 100.0  # explicit steps up to here, implicit ones from here on
 CASES = {
     "simple lambda_1, Q'K = s I": (64.0, 1),
-    "multiple lambda_1, Q'K = s I": (16.0, 2),
+    "multiple lambda_1, Q'K = s I": (64.0, 2),
     "s < 0, V >= 0": (4.0, 1),
     "commuting, b_1 >= max(b_i, 0)": (16.0, 1),
     "commuting, all b_i <= 0, V >= 0": (4.0, 1),
@@ -43,8 +43,8 @@ CASES = {
         "causal",
     ),
     trial="V with lambda_1 = 1 and other eigenvalues from -2 to 0.95 (from 0 where V >= 0), some of them equal, nearly "
-    "1 or 0; d of 2 to 16; beta s log-uniform from 0.1 to 64 (multiple: 16; negative: 4), or 0; 2 to 256 uniform "
-    "tokens (multiple: 48). Explicit steps to t = 100, then implicit ones until all have arrived.",
+    "1 or 0; d of 2 to 16; beta s log-uniform from 0.1 to 64 (commuting: 16; negative: 4), or 0; 2 to 256 uniform "
+    "tokens. Explicit steps to t = 100, then implicit ones until all have arrived.",
     measured="the largest distance of a token to the nearest place that is allowed",
     rule="holds if below 1e-3; violated by a token at rest elsewhere (1e-8) that returns when pushed, all before it "
     "being where they should be; else undecided",
@@ -75,7 +75,7 @@ def next_theorem(
             value = model.value.copy()
             value[-2:, -2:] = value[-1, -1] * np.eye(2) + turn * np.array([[0.0, 1.0], [-1.0, 0.0]])
             model = model.with_options(value=value)
-        n = int(np.exp(rng.uniform(np.log(2), np.log(min(n_most, 48 if multiple > 1 else 256) + 0.99))))
+        n = int(np.exp(rng.uniform(np.log(2), np.log(n_most + 0.99))))
         x = to_sphere(rng, (n, model.dim))
         allowed = limits(model, x[0], case)
         ok, off, t = None, np.inf, EARLY
