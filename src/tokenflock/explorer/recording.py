@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FRAMES = 500  # a longer run is thinned
-ENERGIES = 60  # frames of a large run whose energy is computed: a pair of tokens each
+ENERGIES = 60  # frames of a large run of which all pairs of tokens are looked at
 WRITTEN = 6_000  # numbers of a start that are written out in its run.toml
 LONG = 30.0  # times from the first kept one to the last: beyond this factor the page opens on a logarithmic clock
 
@@ -36,7 +36,7 @@ def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dic
     ruler = Ruler(model, start)
     labels = np.stack([ruler.labels(frame) for frame in x])
     every = 1 if x.shape[1] <= FEW else max(1, len(x) // ENERGIES)
-    numbers = np.stack([ruler.measure(x[k], labels[k], with_energy=k % every == 0) for k in range(len(x))])
+    numbers = np.stack([ruler.measure(x[k], labels[k], with_pairs=k % every == 0) for k in range(len(x))])
     shown = seen(x)
     data, scales = frames.record(shown, labels, numbers)
     spec = _spec(run, model, start)
