@@ -147,6 +147,7 @@ NOT_FINITE = {
     "flock.networks.triple": "an overlap that has no value is nan",
     "flock.load": "frames that a run did not reach",
     "flock.schemes.hermite": "nan stays nan",
+    "flock.study": "too few runs measure nothing",
     "flock.theory.merge_time_scale": "e^(beta (1 - cos)) may have no float64: log10=True",
     "flock.theory.metastability_times": "e^beta may have no float64",
     "flock.trajectory.boolean_from": "nan: never",

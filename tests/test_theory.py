@@ -1,5 +1,6 @@
 """Closed forms against the numbers of the specification, and against plain integration of the equations themselves."""
 
+import math
 import subprocess
 import sys
 
@@ -332,6 +333,10 @@ def test_wendel_is_exact_in_small_cases_and_counted_on_the_circle():
     assert theory.hemisphere_probability(4, 3) == 0.875
     assert theory.hemisphere_probability(5, 8) == 1.0
     assert theory.hemisphere_probability(2000, 3) < 1e-300
+    for n, d in ((7, 3), (60, 31), (900, 400)):
+        ways = sum(math.comb(n - 1, k) for k in range(d))
+        assert theory.hemisphere_probability(n, d) == pytest.approx(ways / 2 ** (n - 1), rel=1e-12)
+    assert theory.hemisphere_probability(2**40, 2**39) == pytest.approx(0.5, abs=1e-6)  # at once
     angles = np.sort(np.random.default_rng(10).uniform(0, 2 * np.pi, (20_000, 6)), axis=1)
     gaps = np.diff(np.concatenate([angles, angles[:, :1] + 2 * np.pi], axis=1), axis=1)
     p = theory.hemisphere_probability(6, 2)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock import plot
-from tokenflock.arguments import dataset, instance, scalar
+from tokenflock.arguments import dataset, flag, scalar
 from tokenflock.errors import bad
+from tokenflock.plot import doors
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,8 +45,10 @@ def draw(ax: Axes, tree: xr.Dataset, *, since: float | None = None, names: bool 
     since: leave out what merged before this time; the tree is that of the clusters there were then. names: write the
     first token of every cluster, counted from 1; by default up to 40 of them.
     """
-    _axes(ax)
+    doors.axes(ax)
     tree = _one(tree)
+    if names is not None:
+        flag("names", names)
     if since is not None:
         scalar("since", since, "a time > 0", lambda v: v > 0)
     first = float(np.nanmin(tree["merge_time"].values, initial=1.0)) / 2 if since is None else float(since)
@@ -70,7 +73,7 @@ def draw(ax: Axes, tree: xr.Dataset, *, since: float | None = None, names: bool 
 
 def counts(ax: Axes, tree: xr.Dataset) -> None:
     """The number of clusters against log time: of one run, or of `metastability.quantiles`, with its outer band."""
-    _axes(ax)
+    doors.axes(ax)
     dataset("tree", tree, "what flock.merge_tree made")
     if "count" not in tree or "run" in tree["count"].dims:
         raise bad("tree", "an ensemble", "one run, or metastability.quantiles(trees)", "Say what is typical first.")
@@ -86,7 +89,7 @@ def counts(ax: Axes, tree: xr.Dataset) -> None:
 
 def staircase(ax: Axes, tree: xr.Dataset) -> None:
     """The scaled energy of one run against log time, and thin lines where clusters merged."""
-    _axes(ax)
+    doors.axes(ax)
     tree = _one(tree)
     if "energy" not in tree:
         raise bad("tree", "one without energy", "one with it", "Make it with flock.merge_tree(..., energy=True).")
@@ -95,12 +98,6 @@ def staircase(ax: Axes, tree: xr.Dataset) -> None:
         ax.axvline(time, color="#d3d7dc", lw=0.5, zorder=0)
     ax.plot(tree["time"].values[late], tree["energy"].values[late])
     ax.set(xscale="log", xlabel="time", ylabel="scaled energy", ylim=(0, 1.05))
-
-
-def _axes(ax: Axes) -> None:
-    from matplotlib.axes import Axes
-
-    instance("ax", ax, Axes, "matplotlib Axes", "For example matplotlib.pyplot.subplots()[1].")
 
 
 def _one(tree: xr.Dataset) -> xr.Dataset:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokenflock import ending
 from tokenflock.analysis import clusters, metastability, positive
 from tokenflock.analysis.energy import scaled_energy
-from tokenflock.arguments import flag, whole
+from tokenflock.arguments import flag, scalar, whole
 from tokenflock.cores import side_by_side
 from tokenflock.engine.contract import Engine, Outcome, Stepper, Task
 from tokenflock.errors import EngineError, bad
@@ -36,6 +36,7 @@ PER_DECADE = 20
 MOST_LOOKS = 10**6  # a decade
 FIRST = 1e-2  # the first time after 0
 PRECISION = 1e-3
+FINEST = 1e-5  # a second pass for it looks some 50,000 times at an interval in which clusters were lost
 PATIENCE = 2_000  # evaluations between two looks at the keyboard
 
 
@@ -78,7 +79,9 @@ def merge_tree(
     check_progress(progress)
     reach = default_radius(model) if radius is None else positive("radius", radius)
     looks = whole("per_decade", per_decade, 2, most=MOST_LOOKS)
-    fine = None if precision is None else positive("precision", precision)
+    fine = (
+        None if precision is None else scalar("precision", precision, f"a number >= {FINEST:g}", lambda v: v >= FINEST)
+    )
     one = job.start.ndim == 2
     fine = PRECISION if fine is None and one else fine
     survey = Survey(job.engine, request.task, reach, looks, fine, energy)

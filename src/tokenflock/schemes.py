@@ -74,13 +74,14 @@ def hermite(t: float, nodes: Sequence[float], states: Sequence[Y], slopes: Seque
         rows = given if isinstance(given, list | tuple | np.ndarray) else ()
         if len(rows) != at.size or any(not hasattr(row, "shape") or row.shape != rows[0].shape for row in rows):
             raise bad(name, given, f"{at.size} arrays or tensors of one shape, one for each node")
-    result: Y = states[0] - states[0]
+    result: Y = 0.0 * states[0]
     for k, node in enumerate(nodes):
         others = [o for j, o in enumerate(nodes) if j != k]
         p: float = math.prod((t - o) / (node - o) for o in others)
         slope: float = sum(1.0 / (node - o) for o in others)
-        part: Y = p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
-        result = result + part
+        with np.errstate(over="ignore", invalid="ignore"):  # of arrays; states may be as large as float64 has them
+            part: Y = p * p * ((1.0 - 2.0 * (t - node) * slope) * states[k] + (t - node) * slopes[k])
+            result = result + part
     return result
 
 

@@ -320,8 +320,9 @@ def arc_speed(
 def hemisphere_probability(n_tokens: int, dim: int) -> float:
     """P(n uniform tokens of S^{d-1} lie in one hemisphere) = 2^{-(n-1)} sum_{k<d} C(n-1, k) (Wendel; C Theorem 6.7)."""
     n, d = _whole("n_tokens", n_tokens, 1), _whole("dim", dim, 1)
-    ways: int = sum(math.comb(n - 1, k) for k in range(min(d, n)))
-    return float(ways / 2 ** (n - 1))
+    from scipy.special import betainc
+
+    return 1.0 if d >= n else float(betainc(n - d, d, 0.5))  # the same sum, as a binomial distribution has it
 
 
 def merge_time_scale(angle: ArrayLike, beta: ArrayLike, log10: bool = False) -> Reals:

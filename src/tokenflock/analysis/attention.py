@@ -210,7 +210,8 @@ def _stochastic(P: Any) -> Array:
         raise bad("P.shape", p.shape, "(n, n)", "attention.matrix(model, x) gives one.")
     if (p < 0).any():
         raise bad("P", f"a matrix with an entry {p.min():.6g}", "entries >= 0", "Give weights, not logits.")
-    off = float(np.abs(p.sum(axis=-1) - 1).max())
+    with np.errstate(over="ignore"):
+        off = float(np.abs(p.sum(axis=-1) - 1).max())
     if off > OFF_ROW:
         advice = "Divide each row by its sum; with normaliser='count' the weights are not those of a softmax."
         raise bad(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock.analysis import axes_kept, positive, tokens
-from tokenflock.arguments import real, scalar
+from tokenflock.arguments import flag, real, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 
@@ -39,7 +39,7 @@ def energy(x: Any, beta: float, log: bool = False, masses: Any = None) -> Any:
     It is e^beta/(2 beta) times the scaled energy, inf where that is more than a float64 holds (beta above about 709);
     log=True gives its logarithm, which is always finite.
     """
-    b, y = positive("beta", beta), tokens(x)
+    b, y, log = positive("beta", beta), tokens(x), flag("log", log)
     value = np.log(_each(y, b, _shares(masses, y.shape[-2]))) + b - math.log(2 * b)
     if not log:
         with np.errstate(over="ignore"):  # inf is the honest answer

@@ -112,7 +112,8 @@ def fit(columns: ArrayLike, y: ArrayLike) -> Fit:
     leverage = np.einsum("ij,jk,ik->i", a, inverse, a)
     residual = target - a @ found
     scaled = residual / np.maximum(1 - leverage, 1e-12)
-    cover = inverse @ (a.T * scaled**2) @ a @ inverse / np.outer(sizes, sizes)
+    with np.errstate(over="ignore"):  # the square of a coefficient may have no float64
+        cover = inverse @ (a.T * scaled**2) @ a @ inverse / sizes / sizes[:, None]
     total = float(np.sum((target - target.mean()) ** 2))
     return Fit(found / sizes, cover, 1 - float(residual @ residual) / total if total else math.nan)
 

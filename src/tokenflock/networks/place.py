@@ -27,14 +27,15 @@ def find(weights: str | Path | None = None, family: str | None = None) -> Path:
 
     family: of several models in one folder, the one of this model_type. A name on the hub is left to `read`.
     """
-    place = weights or os.environ.get(VARIABLE) or FOLDER
+    given = None if weights is None else a_path("weights", weights)
+    place = given or os.environ.get(VARIABLE) or FOLDER
     path = a_path("weights", place)
     if family is not None:
         instance("family", family, str, "the model_type of a network")
-    if weights and _is_on_hub(path):
+    if given and _is_on_hub(path):
         return path
     if not path.exists() and not _inside(path):
-        said = "as given" if weights else f"from {VARIABLE}" if os.environ.get(VARIABLE) else f"{VARIABLE} is not set"
+        said = "as given" if given else f"from {VARIABLE}" if os.environ.get(VARIABLE) else f"{VARIABLE} is not set"
         what = f"of an {family.upper()} model " if family else ""
         raise FileError(
             f"no weights {what}at {str(place)!r} ({said}). Wanted: {LAYOUT}. Fetch one with `{EXAMPLE}`, "

@@ -31,6 +31,7 @@ class Rotary:
         if whole("width", self.width, 0, most=2**31) % 2:
             raise bad("width", self.width, "an even number", "Numbers turn in pairs.")
         positive("base", self.base)
+        instance("kind", self.kind, str, "a text")
         instance("settings", self.settings, Mapping, "a table {name: number}")  # type: ignore[type-abstract]
 
     @property

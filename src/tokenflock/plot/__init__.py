@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tokenflock.errors import bad, unknown
+from tokenflock.arguments import instance, named, path, positive, real
+from tokenflock.errors import FileError, bad
 from tokenflock.geometry import Array, angle
+from tokenflock.plot import doors
 from tokenflock.plot.colours import COLOURS as COLOURS
 from tokenflock.plot.colours import INDEX_COLOURS as INDEX_COLOURS
 from tokenflock.plot.colours import ORDINARY as ORDINARY
@@ -124,9 +126,15 @@ def key(figure: Figure, where: tuple[float, float], entries: Iterable[Entry], **
 
 def save(figure: Figure, folder: str | Path, stem: str, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write the figure in every format, or in none; without dates, so that the same figure gives the same bytes."""
-    for name in formats:
-        if name not in FORMATS:
-            raise unknown("format", name, FORMATS)
+    from matplotlib.figure import Figure
+
+    instance("figure", figure, Figure, "a matplotlib Figure", "flock.plot.draw(run) makes one.")
+    where = path("folder", folder)
+    path("stem", stem)
+    for name in instance("formats", formats, Sequence, f"a list of {', '.join(FORMATS)}"):  # type: ignore[type-abstract]
+        named("format", name, FORMATS)
+    if not where.is_dir():
+        raise FileError(f"the folder {str(where)!r} does not exist. Make it first, or choose another place.")
     made: dict[str, bytes] = {}
     undated = {"pdf": {"CreationDate": None, "ModDate": None}, "svg": {"Date": None}, "png": {}}
     logging.getLogger("fontTools").setLevel(logging.ERROR)  # the dates inside a font are none of the user's business
@@ -135,8 +143,8 @@ def save(figure: Figure, folder: str | Path, stem: str, formats: Sequence[str] =
             drawn = io.BytesIO()  # matplotlib's PDF writer cannot be told that a disk is full
             figure.savefig(drawn, format=name, dpi=DPI, metadata=undated[name])
             made[f"{stem}.{name}"] = drawn.getvalue()
-    write_files(Path(folder), made)
-    return [Path(folder, name) for name in made]
+    write_files(where, made)
+    return [where / name for name in made]
 
 
 def circle_snapshot(
@@ -156,11 +164,15 @@ def circle_snapshot(
     length of a stack is the size of a cluster, `spacing` a token. Centers stand on the circle and are stacked
     outwards: two on each other have merged. colours: a number for every token, its index if left out.
     """
+    doors.axes(ax)
     angles = angle(_plane(x))
-    strong, ordinary = [int(k) for k in strong], [int(k) for k in ordinary]
+    strong, ordinary = (doors.indices(*given, len(angles)) for given in (("strong", strong), ("ordinary", ordinary)))
+    size, spacing = positive("size", size), positive("spacing", spacing)
+    shade = doors.numbers("colours", colours, len(angles))
+    if title is not None:
+        instance("title", title, str, "a text, or None")
     turn = np.linspace(0, 2 * np.pi, 361)
     ax.plot(np.cos(turn), np.sin(turn), color=COLOURS["grey"], lw=0.6, zorder=1)
-    shade = np.arange(len(angles)) if colours is None else np.asarray(colours)
     level = _stacked(angles, 0.04)
     depth = 0.94 - level * min(spacing, 0.9 / max(1, level.max()))  # the longest stack still ends before the middle
     ax.scatter(depth * np.cos(angles), depth * np.sin(angles), c=shade, cmap=INDEX_COLOURS, s=size, lw=0, zorder=2)
@@ -235,19 +247,22 @@ def angle_paths(
 
     The strip from -pi to pi is shown, and what leaves it on one side comes in on the other.
     """
-    t, path = np.asarray(times, dtype=float), np.unwrap(angle(_plane(x, frames=True)), axis=0)
-    if t.shape != path.shape[:1]:
-        raise bad("times.shape", t.shape, f"({len(path)},), one time for every frame of x")
-    strong, ordinary = {int(k) for k in strong}, {int(k) for k in ordinary}
-    shade = shades(len(path.T) if colours is None else np.asarray(colours))
+    doors.axes(ax)
+    angles = np.unwrap(angle(_plane(x, frames=True)), axis=0)
+    n, wanted = angles.shape[1], f"({len(angles)},) finite numbers, one time for every frame of x"
+    t = real("times", times, wanted)
+    if t.shape != angles.shape[:1]:
+        raise bad("times.shape", t.shape, wanted)
+    strong, ordinary = (set(doors.indices(*given, n)) for given in (("strong", strong), ("ordinary", ordinary)))
+    shade, thin = shades(doors.numbers("colours", colours, n)), positive("width", width)
     centers = sorted(strong | ordinary)
-    plain = [k for k in range(path.shape[1]) if k not in strong | ordinary]
+    plain = [k for k in range(n) if k not in strong | ordinary]
     for k in [*plain, *centers]:
-        look: dict[str, Any] = {"color": shade[k], "lw": width, "alpha": 0.7, "zorder": 2}
+        look: dict[str, Any] = {"color": shade[k], "lw": thin, "alpha": 0.7, "zorder": 2}
         if k in strong or k in ordinary:
             look = {"color": STRONG if k in strong else ORDINARY, "lw": 1.4, "zorder": 4 if k in strong else 3}
-        for turns in _turns(path[:, k]):
-            ax.plot(t, path[:, k] + 2 * np.pi * turns, solid_capstyle="round", **look)
+        for turns in _turns(angles[:, k]):
+            ax.plot(t, angles[:, k] + 2 * np.pi * turns, solid_capstyle="round", **look)
     ax.set(xlim=(t[0], t[-1]), ylim=(-np.pi, np.pi))
     ax.set_yticks(np.pi * np.array([-1, -0.5, 0, 0.5, 1]), [r"$-\pi$", r"$-\pi/2$", "0", r"$\pi/2$", r"$\pi$"])
 
@@ -286,8 +301,8 @@ def _stacked(angles: Array, width: float) -> Array:
 
 
 def _plane(x: ArrayLike, frames: bool = False) -> Array:
-    array = np.asarray(x, dtype=float)
-    if array.ndim != 2 + frames or array.shape[-1] != 2 or not np.isfinite(array).all():
-        wanted = "(time, n, 2)" if frames else "(n, 2)"
-        raise bad("x.shape", array.shape, f"{wanted}, finite", "These pictures are of the circle: dim = 2.")
+    wanted, advice = "(time, n, 2)" if frames else "(n, 2)", "These pictures are of the circle: dim = 2."
+    array = real("x", x, f"{wanted} finite numbers", advice=advice)
+    if array.ndim != 2 + frames or array.shape[-1] != 2 or not array.size:
+        raise bad("x.shape", array.shape, f"{wanted}, at least one token", advice)
     return array

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock import plot
+from tokenflock import arguments, plot
 from tokenflock.errors import FileError, MissingExtra, missing
 
 Picture = NDArray[np.uint8]
@@ -27,7 +27,7 @@ HOLD = 20  # copies of the last frame: a second to look at it before it begins a
 
 def check_target(out: str | Path) -> Path:
     """Say before any work whether an animation can be written here."""
-    path = Path(out)
+    path = arguments.path("out", out)
     if path.suffix not in FORMATS:
         raise FileError(f"cannot tell the format of {str(path)!r}. Allowed: names ending in {' or '.join(FORMATS)}.")
     if path.is_dir():

@@ -81,6 +81,8 @@ def _one(run: Any, which: int | None) -> tuple[Array, Array, bool, int | None]:
         advice = "Simulate with positions=True, and keep a time."
         raise bad("run", "a Dataset without positions in time", "a trajectory with x(time, token, axis)", advice)
     x, number = run["x"], None
+    if x.dtype.kind not in "iuf":
+        raise bad("run", f"positions of type {x.dtype}", "a trajectory with real positions")
     if RUN in x.dims:
         whole = isinstance(which, int | np.integer) and not isinstance(which, bool)
         if which is not None and not (whole and 0 <= which < x.sizes[RUN]):

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tokenflock.arguments import positive, real
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.plot import doors
 from tokenflock.plot.colours import COLOURS, STRONG, pale, shades
 
 if TYPE_CHECKING:
@@ -66,10 +68,13 @@ def sphere_paths(
     """Paths of tokens x (time, n, 3), coloured by index, with red discs where they end; pale and thin at the back."""
     from matplotlib.collections import LineCollection
 
-    path = np.asarray(x, dtype=float)
-    if path.ndim != 3 or path.shape[-1] != 3 or not np.isfinite(path).all():
-        raise bad("x.shape", path.shape, "(time, n, 3), finite", "These pictures are of the sphere: dim = 3.")
-    shade = shades(path.shape[1] if colours is None else np.asarray(colours))
+    doors.axes(ax)
+    advice = "These pictures are of the sphere: dim = 3."
+    path = real("x", x, "(time, n, 3) finite numbers", advice=advice)
+    if path.ndim != 3 or path.shape[-1] != 3 or not path.size:
+        raise bad("x.shape", path.shape, "(time, n, 3), at least one token", advice)
+    shade, dots = shades(doors.numbers("colours", colours, path.shape[1])), positive("dots", dots)
+    eye = doors.eye(eye)
     right, up, depth = eye @ path[-1].T
     drawn: list[Artist] = []
     for front in (False, True):

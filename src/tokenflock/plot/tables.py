@@ -9,7 +9,8 @@ import numpy as np
 
 from tokenflock import plot
 from tokenflock.analysis import statistics
-from tokenflock.errors import bad, unknown
+from tokenflock.arguments import named
+from tokenflock.errors import bad
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -65,10 +66,10 @@ def _chosen(table: Any, of: str | None, along: str | None) -> tuple[str, str]:
     numeric = [d for d in axes if np.issubdtype(table[d].dtype, np.number)]
     fit = [str(n) for n in table.data_vars if n not in ABOUT and set(table[n].dims) == {*table["seed"].dims}]
     plain = [n for n in fit if np.issubdtype(table[n].dtype, np.number) or table[n].dtype == bool]
-    if of is not None and of not in plain:
-        raise unknown("quantity of the table", of, plain)
-    if along is not None and along not in numeric:
-        raise unknown("axis of numbers", along, numeric)
+    if of is not None:
+        named("quantity of the table", of, plain)
+    if along is not None:
+        named("axis of numbers", along, numeric)
     if not plain or not numeric:
         given = f"quantities {plain or 'none'}, axes of numbers {numeric or 'none'}"
         raise bad("table", given, "one number a run, along an axis of numbers")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock.arguments import instance, numbers, scalar, whole_numbers
+from tokenflock.arguments import flag, instance, numbers, scalar, whole_numbers
 from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
@@ -47,11 +47,17 @@ class Origin:
     dtype: str = "float64"
     used: Mapping[str, str] = field(default_factory=dict)  # further versions
 
+    def __post_init__(self) -> None:
+        instance("network", self.network, dict, "a dict of what is known of the network")
+        flag("causal", self.causal)
+        for name in ("norm", "engine", "dtype"):
+            instance(name, getattr(self, name), str, "a text")
+        instance("used", self.used, Mapping, "{library: version}")  # type: ignore[type-abstract]
+
     @classmethod
     def of(cls, net: Network, engine: str, dtype: str, used: Mapping[str, str], **more: Any) -> Origin:
         """The origin of hidden states of a network; more: what else is kept of it."""
         instance("net", net, Network, "a networks.Network", "networks.read(path) gives one.")
-        instance("used", used, Mapping, "{library: version}")  # type: ignore[type-abstract]
         facts = {"name": net.name, "family": net.family, "digest": net.digest, **more}
         return cls(facts, net.causal, net.norm, engine, dtype, used)
 

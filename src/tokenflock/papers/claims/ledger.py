@@ -76,7 +76,7 @@ class Claim:
 
     def parameters(self, quick: bool = False, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The sizes of a check: `trials` among them, and whatever else a user may change to see it fail."""
-        return changed(self.name, {**self.sizes, **(self.quick if quick else {})}, changes or {})
+        return changed(self.name, {**self.sizes, **(self.quick if flag("quick", quick) else {})}, changes or {})
 
     def detects(self, quick: bool = True) -> float:
         """The smallest violation that a case with the declared number of trials refutes with 95 %.
@@ -337,7 +337,6 @@ def run(
     parameters = claim.parameters(quick, {**changes, **({} if trials is None else {"trials": trials})})
     count("trials", parameters["trials"])
     whole("seed", seed, 0)
-    flag("quick", quick)
     if trial is not None:
         instance("trial", trial, str, "CASE#NUMBER")
     if tell is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tokenflock import plot
-from tokenflock.arguments import changed, home, is_number
+from tokenflock.arguments import changed, flag, home, is_number
 from tokenflock.errors import bad
 
 __all__ = ["animate", "figure", "inputs", "parameters"]
@@ -53,7 +53,7 @@ MOVIES: dict[str, str] = {
 def parameters(name: str, quick: bool = False, **changes: Any) -> dict[str, Any]:
     """All numbers that decide how a figure looks, the seed among them; changes are what the caller wants instead."""
     module, _ = home("figure", name, NAMES)
-    given = {**vars(module.PARAMETERS[name]), **(module.QUICK[name] if quick else {})}
+    given = {**vars(module.PARAMETERS[name]), **(module.QUICK[name] if flag("quick", quick) else {})}
     for key, value in changes.items():  # a size, a time or a temperature, none of which is drawn below 0
         if is_number(given.get(key)) and given[key] > 0 and is_number(value) and not 0 < value < math.inf:
             raise bad(f"{key} of figure {name}", value, "a finite number > 0", f"It is {given[key]} if left out.")

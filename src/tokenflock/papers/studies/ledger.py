@@ -124,7 +124,7 @@ class Study:
 
     def parameters(self, quick: bool = False, changes: Mapping[str, Any] | None = None) -> Sizes:
         """The sizes of a run of it."""
-        return changed(self.name, {**self.sizes, **(self.quick if quick else {})}, changes or {})
+        return changed(self.name, {**self.sizes, **(self.quick if flag("quick", quick) else {})}, changes or {})
 
 
 def study(name: str, **words: Any) -> Callable[[Experiment], Study]:
@@ -277,7 +277,6 @@ def run(
     """Answer one question. With a folder: read what is there, keep what is found."""
     parameters = study.parameters(quick, changes)
     whole("seed", seed, 0)
-    flag("quick", quick)
     flag("overwrite", overwrite)
     if tell is not None:
         function("progress", tell, "a function of (what, fraction)")
