@@ -1,5 +1,9 @@
 """What an error suggests: our word for what a thing is called elsewhere, and the nearest name else."""
 
+import json
+import shlex
+from types import SimpleNamespace
+
 import pytest
 
 import tokenflock as flock
@@ -21,6 +25,31 @@ def test_words_of_elsewhere_are_understood(call, words):
     with pytest.raises(flock.errors.SpecError) as error:
         call()
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("told", "command"),
+    [
+        ({"url": "file:///home/me/my%20flock", "dir_info": {"editable": True}}, "-e '/home/me/my flock[gpu]'"),
+        ({"url": "file:///nowhere", "dir_info": {}}, "'tokenflock[gpu]'"),
+        ({"url": "https://example.org/tokenflock.whl"}, "'tokenflock[gpu]'"),
+        (None, "'tokenflock[gpu]'"),
+    ],
+)
+def test_an_extra_is_installed_from_where_the_package_came(monkeypatch, told, command):
+    assert installing(monkeypatch, told) == f"pip install {command}"
+
+
+def test_a_clone_that_was_installed_as_it_was_is_installed_again(monkeypatch, tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    told = {"url": tmp_path.as_uri(), "dir_info": {}}
+    assert installing(monkeypatch, told) == f"pip install {shlex.quote(f'{tmp_path}[gpu]')}"
+
+
+def installing(monkeypatch, told):
+    wrote = SimpleNamespace(read_text=lambda name: None if told is None else json.dumps(told))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: wrote)
+    return flock.errors.install_command("gpu")
 
 
 def run(**how):

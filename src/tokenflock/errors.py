@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from pathlib import Path
 
 #: Whether half a run is of no use, as to a claim: Ctrl-C then ends `simulate` instead of giving what there is.
 WHOLE_RUNS: ContextVar[bool] = ContextVar("WHOLE_RUNS", default=False)
@@ -142,8 +143,10 @@ def install_command(extra: str) -> str:
     except (PackageNotFoundError, ValueError):
         told = {}
     url = str(told.get("url", ""))
-    if url.startswith("file://") and told.get("dir_info", {}).get("editable"):
-        return f"pip install -e {shlex.quote(f'{url2pathname(urlsplit(url).path)}[{extra}]')}"
+    folder = url2pathname(urlsplit(url).path) if url.startswith("file://") else ""
+    editable = bool(told.get("dir_info", {}).get("editable"))
+    if editable or (folder and Path(folder, "pyproject.toml").is_file()):
+        return f"pip install {'-e ' * editable}{shlex.quote(f'{folder}[{extra}]')}"
     return f"pip install 'tokenflock[{extra}]'"
 
 

@@ -113,7 +113,7 @@ def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
         )
     reducers, times = (_listed(run, name) for name in ("reduce", "times"))
     if reducers and "reduce" not in changes:
-        raise SpecError(f"this run kept {', '.join(reducers)}: functions are not stored, pass reduce={{...}} again.")
+        raise SpecError(f"this run kept {', '.join(reducers)}: functions are not stored. Pass reduce={{...}} again.")
     dt = run.attrs.get("dt", math.nan)
     options: dict[str, Any] = {
         "times": times,

@@ -17,8 +17,8 @@ from tokenflock.model import Model
 #: the radii at which clusters are counted, in radians, or in sizes of the start of R^d: all that a page can show
 RADII = np.geomspace(1e-4, math.pi, 28)
 WITHIN = tuple(f"clusters_within_{k}" for k in range(len(RADII)))
-NAMES = ("clusters", "energy", "consumed", "consumed_strong", "distance", "gap", "size")
-NAMES += ("lasting", "lasting_from", "lasting_to", *WITHIN)
+LASTING = ("lasting", "lasting_from", "lasting_to")
+NAMES = ("clusters", "energy", "consumed", "consumed_strong", "distance", "gap", "size", *LASTING, *WITHIN)
 SEPARATION = 4.0  # c in delta = c beta^(-1/2), as in the figures of paper A
 NEAR, FAR = 0.02, 0.3  # the least and the largest radius within which tokens are one cluster
 SHARE = 0.02  # of the size of the start: that radius in R^d
@@ -92,8 +92,8 @@ class Ruler:
         space = "sphere" if self.on_sphere else "euclidean"
         longest = persistence.lasting(x, space)
         within = len(x) - np.searchsorted(persistence.barcode(x, space), self.radii, side="right")
-        found = {"lasting": longest.count, "lasting_from": longest.low, "lasting_to": longest.high}
-        return {name: float(value) for name, value in (*found.items(), *zip(WITHIN, within, strict=True))}
+        found = (longest.count, longest.low, longest.high, *within)
+        return {name: float(value) for name, value in zip((*LASTING, *WITHIN), found, strict=True)}
 
     def described(self) -> dict[str, Any]:
         """For the page."""

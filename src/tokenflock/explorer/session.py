@@ -230,7 +230,7 @@ class Session:
 
     def _running(self) -> None:
         if not self._stages or not self.measured:
-            raise SpecError("there is no run yet: start one first.")
+            raise SpecError("there is no run yet. Start one first.")
 
     def _at(self, frame: int) -> tuple[Array, float, Any]:
         self._running()
