@@ -112,5 +112,5 @@ release: .venv/.stamp
 	rm -rf dist/sources
 
 clean:
-	rm -rf .venv out out-full weights build dist docs/_build docs/notebooks docs/made docs/gallery docs/topics docs/jupyter_execute .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv out out-full weights build dist docs/_build docs/notebooks docs/lectures docs/made docs/gallery docs/topics docs/jupyter_execute .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,10 +7,15 @@ from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import books
+import entrance
 import entries
 import gallery
+import host
 import pieces
 import topics
+from folding import FoldingSearch
+from formulas import Formulas
 from generated import ASKED, fill
 
 from tokenflock.door import MARK
@@ -40,6 +45,19 @@ html_title = f"tokenflock {release}"
 html_show_copyright = False
 html_show_sourcelink = False
 html_static_path = ["style.css"]
+html_logo = html_favicon = "logo.svg"
+html_baseurl = host.SITE
+templates_path = ["templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "repository.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_css_files = ["style.css"]
 html_extra_path = ["made/site"]
 html_math_renderer = "mathml"
@@ -125,25 +143,36 @@ def _formula(display):
 
 def _notebooks(app, config):
     """The notebooks of examples/, to be run where the weights are."""
-    root, here = Path(__file__).parents[1], Path(__file__).parent / "notebooks"
-    os.environ.setdefault("TOKENFLOCK_WEIGHTS", str(root / "weights"))
-    here.mkdir(exist_ok=True)
-    for book in (root / "examples").glob("*.ipynb"):
-        if not (here / book.name).is_file() or (here / book.name).read_text() != book.read_text():
-            (here / book.name).write_text(book.read_text())
+    os.environ.setdefault("TOKENFLOCK_WEIGHTS", str(pieces.ROOT / "weights"))
+    books.put()
 
 
 def _written(app, config):
     """A page for every topic and every figure."""
-    pieces.pages(topics.FOLDER, topics.pages())
-    pieces.pages(gallery.FOLDER, gallery.pages())
-    gallery.SITE.mkdir(parents=True, exist_ok=True)
+    written = {"topics": topics.pages(), "gallery": gallery.pages()}
+    for folder, made in written.items():
+        pieces.pages(pieces.DOCS / folder, made)
+    entrance.made(gallery.SITE, written)
+
+
+def _heads(app, pagename, templatename, context, doctree):
+    """A title and a sentence for social media and search engines, and the repository for the side of every page."""
+    context["repository"] = host.REPOSITORY
+    if doctree is not None:
+        title, about = context["title"], host.PROJECT["description"]
+        path = pieces.DOCS / f"{pagename}.md"
+        if path.is_file() and pagename != "index":
+            _, about = entrance.told(path.read_text(encoding="utf-8"))
+        context["metatags"] += host.tags(re.sub(r"<[^>]*>", "", title), about, pagename)
 
 
 def setup(app):
     """Called by Sphinx."""
     app.connect("config-inited", _notebooks)
     app.connect("config-inited", _written)
+    app.connect("html-page-context", _heads)
+    app.add_search_language(FoldingSearch)
+    app.add_post_transform(Formulas)
     app.connect("autodoc-process-docstring", _plain)
     app.connect("source-read", _pages)
     app.connect("env-get-outdated", _made)

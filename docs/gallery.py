@@ -92,6 +92,17 @@ def sized(name):
     return ["| keyword | at its own size | quick |", "|---|---|---|", *rows, ""]
 
 
+def film(name):
+    """A figure in motion, made once."""
+    from tokenflock.papers import figures
+
+    path = DOCS / "made" / f"{stem(name)}.gif"
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        figures.animate(name, path, quick=True)
+    return ["## In motion", "", f"![{text(name)} in motion](../made/{path.name})", ""]
+
+
 def changed(name):
     """A keyword with another value, for an example: a seed if there is one."""
     from tokenflock.papers import figures
@@ -119,7 +130,9 @@ def page(name):
         shell += [f"tokenflock figure {name} --quick --animate gif --out figures"]
     lines = [f"# {text(name)}", "", text(shows(name)), ""]
     lines += picture(drawn("figures", name), f"Figure {name}", FOLDER) or MISSING
-    lines += [*caption(made("figures", name).get("caption", "")), "## To copy", ""]
+    lines += caption(made("figures", name).get("caption", ""))
+    lines += ["<!-- film causal/2 -->", ""] if name == "causal/2" else []
+    lines += ["## To copy", ""]
     lines += ["```python", *python, "```", "", "```bash", *shell, "```", ""]
     return [*lines, "## What may be changed", "", *sized(name), "{doc}`All figures </figures>`."]
 

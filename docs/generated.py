@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import entrance
 import gallery
+import host
 import measured
 import statements
 import topics
@@ -183,17 +185,6 @@ def result(kind, name):
     return picture(drawn(kind, name), f"What was measured for {name}")
 
 
-def film(stem):
-    """A figure in motion, made once."""
-    from tokenflock.papers import figures
-
-    path = ROOT / "docs" / "made" / f"{stem}.gif"
-    if not path.is_file():
-        path.parent.mkdir(exist_ok=True)
-        figures.animate(stem.replace("_", "/"), path, quick=True)
-    return [f"![{text(stem)} in motion](made/{path.name})"]
-
-
 def merges():
     """The tree of merges and the staircase of the run that a page speaks of, made anew: some seconds."""
     from matplotlib.figure import Figure
@@ -212,6 +203,20 @@ def merges():
         stairs.set_xlim(tree.get_xlim())
         figure.savefig(path)
     return picture(path, "Above a line for every cluster, up to the one it merges into; below the energy, a staircase")
+
+
+def needs():
+    """What is needed, from pyproject.toml: always, and by each extra."""
+    told = {"always": host.PROJECT["dependencies"], **host.PROJECT["optional-dependencies"]}
+    rows = [[f"`{extra}`" if extra != "always" else extra, text(", ".join(asked))] for extra, asked in told.items()]
+    python = f"Python {host.PROJECT['requires-python']}."
+    return [python, "", *measured.table(["extra", "needs"], rows), ""]
+
+
+def changelog():
+    """CHANGELOG.md below a heading of the page."""
+    words = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n")[2]
+    return [re.sub(r"^#", "##", words, flags=re.MULTILINE)]
 
 
 def grid(rows):
@@ -266,10 +271,13 @@ PAGES = {
     "claims": claims,
     "power": power,
     "figures": gallery.cards,
+    "film": gallery.film,
     "topics": topics.cards,
+    "live": entrance.window,
+    "needs": needs,
+    "changelog": changelog,
     "picture": result,
     "rows": rows,
-    "film": film,
     "merges": merges,
     "benchmarks": benchmarks,
     "summary": summary,

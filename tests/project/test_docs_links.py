@@ -15,16 +15,17 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "docs" / "_build"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = {p.relative_to(ROOT).as_posix(): p for p in (*sorted(ROOT.glob("*.md")), *DOCS)}
-BOOKS = {p.relative_to(ROOT).as_posix(): p for p in sorted((ROOT / "examples").glob("*.ipynb"))}
+BOOKS = {p.relative_to(ROOT).as_posix(): p for p in sorted((ROOT / "examples").rglob("*.ipynb"))}
 sys.path.insert(0, str(ROOT / "docs"))
 try:
+    import books
     import gallery
     import topics
 finally:
     sys.path.remove(str(ROOT / "docs"))
 #: written by the build, from examples/ and from the package
 WRITTEN = {"gallery": gallery.pages(), "topics": topics.pages()}
-MADE = {f"notebooks/{p.stem}" for p in BOOKS.values()}
+MADE = {f"{books.HOMES[p.parent.relative_to(ROOT).as_posix()]}/{p.stem}" for p in BOOKS.values()}
 MADE |= {f"{folder}/{stem}" for folder, pages in WRITTEN.items() for stem in pages}
 HOSTS = {"arxiv.org", "doi.org"}
 

@@ -31,7 +31,7 @@ LANGUAGES = {"python", "bash", "toml", "text", "{toctree}", "{eval-rst}"}
 COMMAND = re.compile(r"^ *(?:\$ )?(?:tokenflock|make|pip|python|git|cd|npm) ", re.MULTILINE)
 #: every reason for which something is not run, and the pages that give it
 NOT_RUN = {
-    "needs the network": {"README", "quickstart", "networks", "explorer"},
+    "needs the network": {"README", "index", "quickstart", "networks", "explorer"},
     "takes minutes": {"README", "quickstart", "explorer", "studies"},
     "opens a browser": {"README", "quickstart", "explorer"},
     "needs a cluster": {"many_runs"},

@@ -12,7 +12,8 @@ from trained import trained
 from waiting import LONG_S
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NOTEBOOKS = {p.stem: p for p in sorted(EXAMPLES.glob("*.ipynb"))}
+NOTEBOOKS = {p.stem: p for p in sorted(EXAMPLES.rglob("*.ipynb"))}
+LECTURES = {name: path for name, path in NOTEBOOKS.items() if path.parent.name == "lectures"}
 SCRIPTS = {p.stem: p for p in sorted(EXAMPLES.glob("*.py"))}
 NEEDS_WEIGHTS = {"real_network"}
 
@@ -40,6 +41,24 @@ def test_a_notebook_holds_no_output_and_tells_its_story(name):
     made = json.loads(NOTEBOOKS[name].read_text())
     assert not [c for c in made["cells"] if c.get("outputs") or c.get("execution_count")]
     assert cells(NOTEBOOKS[name], "markdown")[0].startswith("# ")
+
+
+@pytest.mark.parametrize("name", LECTURES)
+def test_a_lecture_asks_and_answers(name):
+    made = json.loads(LECTURES[name].read_text())["cells"]
+    words = "\n".join(cells(LECTURES[name], "markdown"))
+    places = [words.index(part) for part in ("## Exercise", "## Solution", "**What to remember.**")]
+    assert places == sorted(places)
+    solutions = ["".join(c["source"]) for c in made if "hide-cell" in c["metadata"].get("tags", [])]
+    assert solutions
+    assert all("assert " in solution for solution in solutions), "a solution that nothing holds may be wrong"
+    assert "# your lines" in cells(LECTURES[name], "code")
+
+
+def test_there_are_six_lectures_and_their_page_names_them():
+    page = (EXAMPLES.parent / "docs" / "lectures.md").read_text(encoding="utf-8")
+    assert len(LECTURES) == 6
+    assert all(page.count(f"lectures/{name}") == 2 for name in LECTURES)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

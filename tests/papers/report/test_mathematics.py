@@ -7,7 +7,7 @@ import pytest
 
 from tokenflock.markup import Markup
 from tokenflock.papers import claims
-from tokenflock.papers.report.mathematics import typeset
+from tokenflock.papers.report.mathematics import displayed, typeset
 
 
 def formulas(text):
@@ -32,6 +32,9 @@ def plain(text):
         ("Q'K = I", "<mi>Q</mi>"),
         ("sin^2 x = 1", "<msup><mi>sin</mi>"),
         ("x_i^2 is", "<msubsup>"),
+        ("where u = -cos f_2 = v/2", "<mi>v</mi>"),
+        ("w = (1 - w)(1 - r) cos a", "<mi>r</mi>"),
+        ("call y := P_L x", ":="),
     ],
 )
 def test_a_formula_is_drawn(text, inside):
@@ -52,6 +55,18 @@ def test_a_formula_is_drawn(text, inside):
 def test_words_stay_words(text):
     assert formulas(text) == []
     assert plain(text) == text
+
+
+def test_formulas_on_lines_of_their_own():
+    drawn = displayed("x' = V x,      y = 1\nz = 2\n")
+    assert drawn.count('<math display="block">') == 2
+    assert drawn.count("<mspace") == 1
+
+
+def test_a_bracket_that_the_text_closes_is_the_texts():
+    assert plain("eigenvalues x_1 - x_2 (0 along L)").endswith("(0 along L)")
+    assert "(0" not in "".join(formulas("x_1 - x_2 (0 along L)"))
+    assert len(formulas("its top lies before g = 1 (h < 0)")) == 2
 
 
 def test_numbers_beside_letters_are_no_products():

@@ -49,7 +49,7 @@ FUNCTIONS = {
     "inf",
     "sup",
 }
-FUNCTIONS |= {"det", "tr", "dim", "Var", "softmax"}
+FUNCTIONS |= {"abs", "grad", "arccos", "arctan", "det", "tr", "dim", "Var", "softmax"}
 LARGE = {"sum": "∑", "int": "∫", "sqrt": "√", "inf": "∞"}
 SIGNS = {"<=": "≤", ">=": "≥", "->": "→", "!=": "≠", "+-": "±", "-": MINUS, "*": "·", "'": _sign("PRIME"), "...": "…"}
 SIGNS["~"] = _sign("TILDE OPERATOR")
@@ -57,14 +57,14 @@ SETS = {"R": _sign("DOUBLE-STRUCK CAPITAL R"), "S": _sign("MATHEMATICAL DOUBLE-S
 #: words of two or three letters that are formulas where they touch nothing: QK, Az
 LETTERS = re.compile(r"[A-Z]{2}|[A-Z][a-z]|[a-z]{2}")
 PIECE = re.compile(
-    r"\.\.\.|<=|>=|->|!=|\+-|\d+(?:\.\d+)?(?:e[+-]?\d+)?|[A-Za-z]+|[_^{}()\[\]|<>=+\-*/,.;:'~!%°]|\s+|[^\x00-\x7f]|."
+    r"\.\.\.|:=|<=|>=|->|!=|\+-|\d+(?:\.\d+)?(?:e[+-]?\d+)?|[A-Za-z]+|[_^{}()\[\]|<>=+\-*/,.;:'~!%°]|\s+|[^\x00-\x7f]|."
 )
 SPLIT = re.compile(r"(\s+)")
 TRAILING = re.compile(r"[.,;:?!]+$")
-CLAIM = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.-]*")
+CLAIM = re.compile(r"[a-z]{2,}/[a-z0-9][a-z0-9.-]*")
 #: what may stand in a formula: letters and signs of one, no longer words but those that are known
 STRONG = re.compile(
-    r"[_^|=<>~+]|[A-Za-z]'|^[(\[]*-?[A-Za-z]$|^\d+[a-z]\b|[A-Za-z]\(|\dd?e-?\d|[A-Za-z)]/[A-Za-z(\d]|\d/[A-Za-z(]|[a-z]\*$"
+    r"[A-Za-z]\)\(|[_^|=<>~+]|[A-Za-z]'|^[(\[]*-?[A-Za-z]$|^\d+[a-z]\b|[A-Za-z]\(|\dd?e-?\d|[A-Za-z)]/[A-Za-z(\d]|\d/[A-Za-z(]|[a-z]\*$"
 )
 WEAK = re.compile(r"[-+*/()\[\]{},.\d]+%?|\.\.\.|[-(\[{]*[A-Za-z][)\]},]*")
 OPEN, CLOSE = "([{", ")]}"
@@ -89,6 +89,16 @@ def typeset(text: str) -> Markup:
     return joined(parts)
 
 
+def displayed(text: str) -> Markup:
+    """Formulas on lines of their own; a gap of three blanks parts those that stand on one line."""
+    gap = markup('<mspace width="2em"></mspace>')
+    lines = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        rows = [joined(_Formula(PIECE.findall(formula)).row()) for formula in re.split(r"\s{3,}", line)]
+        lines.append(markup('<math display="block"><mrow>{}</mrow></math>', joined(rows, gap)))
+    return joined(lines)
+
+
 def _kind(word: str) -> str:
     """What a word is: blank, of a formula for sure (strong), if it stands in one (weak), or of the text."""
     if not word.strip():
@@ -107,7 +117,7 @@ def _kind(word: str) -> str:
         return "weak"
     if STRONG.search(core) or _greek(bare.lstrip("-")):
         return "strong"
-    if bare in FUNCTIONS - {"max", "min", "int", "rank", "sup", "dim"} and bare != "sum":
+    if bare.lstrip("-") in FUNCTIONS - {"max", "min", "int", "rank", "sup", "dim"} and bare != "sum":
         return "weak"
     return "weak" if WEAK.fullmatch(core) or core == "->" or bare in ("sum", "int", "min", "max") else "text"
 
@@ -139,14 +149,24 @@ def _end_of_formula(words: list[str], kinds: list[str], begin: int) -> int:
             if TRAILING.search(words[k]) and not words[k].endswith("...") and not inside:
                 break
         k += 1
-    while last > begin and kinds[last] != "strong" and re.fullmatch(r"[Aa(]|\(?[Aa]", words[last]):
-        last -= 2  # an article before the next word of the text
+    while (
+        last > begin and kinds[last] != "strong" and _belongs_to_the_text("".join(words[begin : last + 1]), words[last])
+    ):
+        last -= 2
     return last + 1
 
 
+def _belongs_to_the_text(formula: str, word: str) -> bool:
+    """Whether the last word of a formula goes with what follows: an article, or a bracket that the text closes."""
+    return bool(re.fullmatch(r"[Aa(]|\(?[Aa]", word)) or (_depth(word) > 0 and _depth(formula) > 0)
+
+
 def _begins_anew(before: str, word: str) -> bool:
-    """Whether a number follows what is no sign: "K 20 times" holds a letter and a number, and no product."""
+    """Whether a number follows what is no sign ("K 20 times" holds a letter and a number, and no product), or a bracket
+    follows a number: "before 1 (g > 0)"."""
     inside = _depth(before) > 0 or _in_angles(before)
+    if not inside and word[:1] == "(" and before.split()[-1].isdigit():
+        return True
     return not inside and word[:1].isdigit() and before[-1:].isalnum() and before.split()[-1] not in FUNCTIONS
 
 
