@@ -392,7 +392,7 @@ def test_reductions_in_small_chunks_are_those_of_one_piece(name, frames, monkeyp
     whole = flock.simulate(model, start, 2.0, **options, **given)
     assert np.isfinite(whole.middle).all()
     columns = model.dim + model.has_radius
-    monkeypatch.setattr(runner, "CHUNK_BYTES", frames * 8 * 8 * columns)
+    monkeypatch.setattr(runner, "HELD_BYTES", frames * 8 * 8 * columns)
     parts = flock.simulate(model, start, 2.0, **options, **given)
     assert_array_equal(parts.middle, whole.middle)
     assert parts.attrs["outcome"] == Outcome.DONE.value
@@ -402,7 +402,7 @@ def test_collapse_in_small_chunks_fills_every_frame(monkeypatch):
     times, start = np.linspace(0, 200, 41), flock.cap(5, 2, 0.5, seed=1)
     options = {"times": times, "reduce": {"middle": middle}, "positions": False}
     whole = flock.simulate(MODEL, start, 200.0, **options)
-    monkeypatch.setattr(runner, "CHUNK_BYTES", 3 * 5 * 2 * 8)
+    monkeypatch.setattr(runner, "HELD_BYTES", 3 * 5 * 2 * 8)
     parts = flock.simulate(MODEL, start, 200.0, **options)
     assert parts.attrs["outcome"] == whole.attrs["outcome"] == Outcome.COLLAPSED.value
     assert_array_equal(parts.middle, whole.middle)

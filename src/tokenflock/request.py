@@ -166,11 +166,6 @@ class Request:
         scheme = SCHEMES.get(name)
         return scheme, fixed_step(self.model, name, dt, adaptive=scheme is not None and scheme.adaptive)
 
-    @property
-    def takes_ensembles(self) -> bool:
-        """Whether the engine asked for is given all runs at once. "auto" never takes such an engine."""
-        return self.engine != AUTO and isinstance(engine_named(self.engine), EnsembleEngine)
-
     def times_until(self, end: float) -> Array:
         """The kept times of a run that was found to have this end."""
         return kept_times(self.times(end) if self.times is not None else None, end, long=True)
@@ -213,6 +208,14 @@ class Job:
         """How many evaluations of a single run fit into about so many seconds."""
         return patience(self.engine, self.request.model, len(self.start), seconds)
 
+    def at_once(self, runs: int, most_bytes: int) -> int:
+        """How many of `runs` runs like this one go together, with frames of up to so many bytes; 1: run by run."""
+        request, n = self.request, self.start.shape[-2]
+        if request.endless or not isinstance(self.engine, EnsembleEngine):
+            return 1
+        together = min(runs, most_bytes // max(1, self._frames_bytes(1)))
+        return together if together > 1 and self.engine.parts(request.task, together, n) else 1
+
     def run(
         self, reducers: Mapping[str, Reducer] | None = None, positions: bool = True, progress: Telling = False
     ) -> Finished:
@@ -232,12 +235,18 @@ class Job:
             ending.note_what_is_left(done, found)
         return done
 
-    def _check_memory(self, runs: int, positions: bool) -> None:
+    def _frames_bytes(self, runs: int) -> int:
+        """What the frames of so many runs come to."""
         request = self.request
         frames = len(ending.DECADES) if request.endless else len(request.kept)
         columns = request.model.dim + request.model.has_radius
-        needed = runs * frames * self.start.shape[-2] * columns * np.dtype(request.dtype).itemsize
+        one: int = frames * self.start.shape[-2] * columns * np.dtype(request.dtype).itemsize
+        return runs * one
+
+    def _check_memory(self, runs: int, positions: bool) -> None:
+        request, needed = self.request, self._frames_bytes(runs)
         if needed > FITS and (positions or request.endless) and needed > MEMORY_SHARE * machine_bytes():
+            frames = len(ending.DECADES) if request.endless else len(request.kept)
             given = f"{frames} frames of {runs} runs: {needed / 2**30:.1f} GiB"
             allowed = f"what fits in the {machine_bytes() / 2**30:.1f} GiB of this machine"
             raise bad("times", given, allowed, "Keep fewer times, or use reduce={...} with positions=False.")

@@ -11,17 +11,27 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tokenflock.cores import side_by_side
-from tokenflock.engine.contract import Bodies, Engine, Ensemble, EnsembleEngine, Outcome, Stepper, Task, n_pairs
+from tokenflock.engine.contract import (
+    HELD_BYTES,
+    WIDE_FROM,
+    Bodies,
+    Engine,
+    Ensemble,
+    EnsembleEngine,
+    Outcome,
+    Stepper,
+    Task,
+    n_pairs,
+)
 from tokenflock.engine.machine import threads
 from tokenflock.errors import WHOLE_RUNS
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 
 PATIENCE_S = 0.1  # about how long a compiled call runs before Python may look at the clock and the keyboard
-WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
-CHUNK_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
 TELL_S = 0.1  # progress is told at most ten times a second
 BAR_AFTER_S = 2.0
 OFF_SPHERE = {"float64": 1e-9, "float32": 1e-3}  # of |x|^2: farther off the sphere a token is no result of rounding
@@ -108,9 +118,11 @@ class Runner:
         # Runs go side by side, one a core; if there are fewer than cores, one after the other over all cores.
         beside = cores if runs >= cores else 1
         wide = beside == 1 and cores > 1 and n_pairs(self.task.model, n) >= WIDE_FROM
+        held = 0 if self.positions else len(self.times) * n * columns * np.dtype(self.task.dtype).itemsize
         try:
-            if isinstance(self.engine, EnsembleEngine):
-                self._together(self.engine, records, starts, space)
+            engine = self.engine
+            if runs > 1 and isinstance(engine, EnsembleEngine) and (parts := engine.parts(self.task, runs, n, held)):
+                self._together(engine, parts, records, starts, space)
             elif beside == 1:
                 for r in range(runs):
                     self._one(records[r], starts[r], r, wide)
@@ -153,7 +165,7 @@ class Runner:
     def _advance(self, record: Record, stepper: Stepper, start: Array, evaluations: int, r: int) -> None:
         total, columns = len(self.times), start.shape[1] + self.task.model.has_radius
         frame_bytes = len(start) * columns * np.dtype(self.task.dtype).itemsize
-        chunk = total if self.positions else max(1, min(total, CHUNK_BYTES // frame_bytes))
+        chunk = total if self.positions else max(1, min(total, HELD_BYTES // frame_bytes))
         buffer = None if self.positions else np.empty((chunk, len(start), columns), dtype=self.task.dtype)
         while record.filled < total:
             first = record.filled
@@ -180,9 +192,16 @@ class Runner:
                 self._repeat(record, frames[size - 1 : size])
         record.outcome = Outcome.COLLAPSED if stepper.outcome is Outcome.COLLAPSED else Outcome.DONE
 
-    def _together(self, engine: EnsembleEngine, records: list[Record], starts: Array, space: Array | None) -> None:
+    def _together(
+        self,
+        engine: EnsembleEngine,
+        parts: list[tuple[int, int]],
+        records: list[Record],
+        starts: Array,
+        space: Array | None,
+    ) -> None:
         """All runs at once, on an engine that takes ensembles, in parts that fit into its memory."""
-        for first, last in engine.parts(self.task, *starts.shape[:2]):
+        for first, last in parts:
             if self.stop[0]:
                 for record in records[first:last]:
                     self._fill_missing(record)
@@ -195,44 +214,57 @@ class Runner:
                 self.stop[0] = 1
                 raise
             finally:
-                for r, record in enumerate(ours):
-                    record.t, record.steps = float(batch.t[r]), int(batch.steps[r])
-                    record.rejected, record.evaluations = int(batch.rejected[r]), int(batch.evaluations[r])
-                    whole = Outcome.DONE if record.filled == len(self.times) else Outcome.INTERRUPTED
-                    record.outcome = Outcome.NOT_FINITE if record.broken else batch.outcomes[r] or whole
-                    self._fill_missing(record)
-                    if self.progress and not self.stop[0]:
-                        self.progress.finish(first + r)
+                told = zip(batch.t, batch.steps, batch.rejected, batch.evaluations, batch.outcomes, strict=True)
+                for record, (t, steps, rejected, evaluations, outcome) in zip(ours, told, strict=True):
+                    record.t, record.steps = float(t), int(steps)
+                    record.rejected, record.evaluations = int(rejected), int(evaluations)
+                    ended = Outcome.NOT_FINITE if record.broken else outcome or Outcome.DONE
+                    whole = ended.failed or record.filled == len(self.times)
+                    record.outcome = ended if whole else Outcome.INTERRUPTED
+                    if record.filled < len(self.times):
+                        self._fill_missing(record)
+                if self.progress and not self.stop[0]:
+                    self.progress.show_all(first, np.full(last - first, self.task.t_end))
 
     def _follow(self, batch: Ensemble, records: list[Record], starts: Array, space: Array | None, first: int) -> None:
         """Advance a batch to the end of all its runs, filling their records on the way."""
         runs, n, d = starts.shape
         total, columns = len(self.times), d + self.task.model.has_radius
         frames_bytes = runs * n * columns * np.dtype(self.task.dtype).itemsize
-        chunk = total if space is not None else max(1, min(total, CHUNK_BYTES // frames_bytes))
+        chunk = total if space is not None else max(1, min(total, HELD_BYTES // frames_bytes))
         buffer = np.empty((runs, chunk, n, columns), dtype=self.task.dtype) if space is None else space
         evaluations = patience(self.engine, self.task.model, n, PATIENCE_S, runs)
         for begin in range(0, total, chunk):
             times = self.times[begin : begin + chunk]
             frames, filled = buffer[:, : len(times)], np.zeros(runs, dtype=np.int64)
-            while any(o is None and f < len(times) for o, f in zip(batch.outcomes, filled, strict=True)):
+            while any(o is None and f < len(times) for o, f in zip(batch.outcomes, filled.tolist(), strict=True)):
                 before = filled.copy()
                 try:
                     batch.advance(times, frames, filled, evaluations)
                 finally:  # what is there is kept, whoever ends it
-                    for r in map(int, np.flatnonzero(filled > before)):
-                        if records[r].broken:
-                            continue
-                        new = sound(self.task, frames[r, before[r] : filled[r]])
-                        records[r].broken = bool(new < filled[r] - before[r])
-                        self._reduce(records[r], frames[r, before[r] : before[r] + new], begin + int(before[r]))
-                        records[r].filled = begin + int(before[r]) + new
+                    self._keep(records, frames, before, filled, begin)
                 if self.progress:
-                    for r, t in enumerate(batch.t):
-                        self.progress.show(first + r, float(t))
-            for r, record in enumerate(records):
-                if batch.outcomes[r] is Outcome.COLLAPSED and record.filled == begin + len(times):
-                    self._repeat(record, frames[r, len(times) - 1 :])
+                    self.progress.show_all(first, batch.t)
+            for r, outcome in enumerate(batch.outcomes):
+                if outcome is Outcome.COLLAPSED and records[r].filled == begin + len(times) < total:
+                    self._repeat(records[r], frames[r, len(times) - 1 :])
+
+    def _keep(
+        self, records: list[Record], frames: Array, before: NDArray[np.int64], filled: NDArray[np.int64], begin: int
+    ) -> None:
+        """Note the new frames of a batch, [before, filled) of every run, that hold tokens; begin: the first ever."""
+        for r, b, f in zip(
+            *(a.tolist() for a in (np.flatnonzero(filled > before), *(x[filled > before] for x in (before, filled)))),
+            strict=True,
+        ):
+            record = records[r]
+            if record.broken:
+                continue
+            new = sound(self.task, frames[r, b:f])
+            record.broken = new < f - b
+            if self.reducers:
+                self._reduce(record, frames[r, b : b + new], begin + b)
+            record.filled = begin + b + new
 
     def _repeat(self, record: Record, frame: Array) -> None:
         """The last frame (1, n, m) of a run that has collapsed, for every later time."""
@@ -292,6 +324,15 @@ class Progress:
     def show(self, r: int, t: float) -> None:
         """Run r has reached t."""
         self._reached[r] = max(self._reached[r], self._clock(t))
+        self._tell_now()
+
+    def show_all(self, first: int, t: Array) -> None:
+        """Runs from `first` on have reached the times t."""
+        reached = self._reached[first : first + len(t)]
+        np.maximum(reached, np.log1p(t) if self._long else t, out=reached)
+        self._tell_now()
+
+    def _tell_now(self) -> None:
         now = time.monotonic()
         if now - self._shown < TELL_S or not (self._tell or self._bar_wanted):
             return

@@ -7,6 +7,7 @@ import json
 import math
 import platform
 import time as clock
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 # Names that a trajectory has: no reducer may have them.
 TAKEN = {"x", "radius", "start", "time", "run", "token", "axis", "steps", "rejected", "evaluations", "outcome"}
 TAKEN |= {"boolean_from", "left", *(f"merger_{name}" for name in Merger._fields)}
+MOST_LISTED = 5  # failed runs of an ensemble that a warning names
 BLANKS = 8  # trajectories without numbers that are kept for a request
 MERGER_TYPES = (np.float64, np.int64, np.int64, np.int64, np.int64)
 
@@ -74,7 +76,7 @@ def simulate(
     found = job.run(reducers, positions, progress)
     data = _dataset(job, found, clock.perf_counter() - began)
     if throw:
-        _raise_if_failed(found)
+        _tell_failures(found)
     return data
 
 
@@ -98,7 +100,8 @@ OTHER_ARGUMENTS = """
 - `dtype`: "float64" or "float32".
 - `seed`: of the noise. The same seed gives the same bits on any number of threads (TOKENFLOCK_THREADS).
 - `progress`: True, False, or a function of the fraction done; on a terminal a bar appears after 2 seconds.
-- `throw`: raise if a run fails, or return what was computed.
+- `throw`: raise if a run fails, or return what was computed. An ensemble of which only some runs fail is returned in
+  either case, with a warning that names them.
 """
 simulate.__doc__ = f"{inspect.cleandoc(simulate.__doc__ or '')}\n{OTHER_ARGUMENTS}"
 
@@ -163,12 +166,24 @@ def _checked_reducers(reduce: Mapping[str, Reducer] | None, positions: bool) -> 
     return reducers
 
 
-def _raise_if_failed(found: Finished) -> None:
-    failed = [r.outcome for r in found.records if r.outcome.failed and r.outcome is not Outcome.INTERRUPTED]
-    if failed:
-        reached = min(r.t for r in found.records if r.outcome is failed[0])
+def _tell_failures(found: Finished) -> None:
+    """Raise if every run failed; if some of an ensemble did, the others are an answer: say which failed, and why."""
+    failed = {
+        r: record
+        for r, record in enumerate(found.records)
+        if record.outcome.failed and record.outcome is not Outcome.INTERRUPTED
+    }
+    if not failed:
+        return
+    why = next(iter(failed.values())).outcome
+    if len(failed) == len(found.records):
+        reached = min(record.t for record in failed.values() if record.outcome is why)
         where = f"(Reached t = {reached:.6g} of {found.task.t_end:g}; throw=False returns what there is.)"
-        raise EngineError(f"{failed[0].value} {where}")
+        raise EngineError(f"{why.value} {where}")
+    listed = [f"run {r} at t = {record.t:.4g}" for r, record in failed.items()]
+    more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
+    told = f"{len(failed)} of {len(found.records)} runs failed, {', '.join(listed[:MOST_LISTED])}{more}"
+    warnings.warn(f"{told}: their later frames are nan, see run.outcome. {why.value}", stacklevel=3)
 
 
 @lru_cache

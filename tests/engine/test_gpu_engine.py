@@ -90,7 +90,7 @@ def test_the_same_seed_gives_the_same_bits_and_again_repeats_them():
 def test_reduced_values_are_those_of_the_frames(chunk, monkeypatch):
     from tokenflock import runner
 
-    monkeypatch.setattr(runner, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(runner, "HELD_BYTES", chunk)
     # One run from a small cap collapses long before the others.
     starts = np.concatenate([flock.cap(5, 2, angle=0.1)[None], flock.uniform(5, 2, seed=3, runs=2)])
     mean, model = (lambda x: x.mean(axis=0)), flock.Model(dim=2)
@@ -106,7 +106,7 @@ def test_parts_that_fit_give_the_runs_of_the_whole(monkeypatch):
     engine = choose.engine_named("gpu")
     noisy, starts = flock.Model(dim=2, noise=0.2), flock.uniform(6, 2, seed=3, runs=5)
     whole = run(noisy, starts, dt=0.1)
-    monkeypatch.setattr(type(engine), "parts", lambda self, task, runs, n: [(0, 2), (2, 4), (4, 5)])
+    monkeypatch.setattr(type(engine), "parts", lambda self, task, runs, n, held=0: [(0, 2), (2, 4), (4, 5)])
     assert_allclose(run(noisy, starts, dt=0.1)["x"], whole["x"], **within(1e-12, 1e-12, 10.0))
 
 

@@ -223,15 +223,48 @@ def test_a_run_does_not_depend_on_its_shard():
     assert alone.tobytes() == together.tobytes()
 
 
-def test_ensembles_on_a_device_have_the_bits_of_single_runs():
-    pytest.importorskip("torch")
+@pytest.mark.parametrize("engine", ["auto", "cpu", "gpu"])
+def test_runs_of_a_shard_go_together_with_the_bits_of_single_runs(engine):
+    if engine == "gpu":
+        pytest.importorskip("torch")
     made = Plan(flock.Model(dim=2, beta=4.0), {"beta": [1.0, 4.0]}, start={"n_tokens": 5},
-                simulate={"t_end": 2.0, "engine": "gpu"}, record=["positions"], replicates=3)  # fmt: skip
+                simulate={"t_end": 2.0, "engine": engine}, record=["positions"], replicates=3)  # fmt: skip
     alone = [shards.compute(made, shards.cut(made.shape, 1), k)["positions"] for k in range(6)]
-    together = [shards.compute(made, shards.cut(made.shape, 3), k) for k in range(2)]
+    grid = shards.cut(made.shape, 3)
+    together = [shards.compute(made, grid, k) for k in range(2)]
+    by_themselves = [shards.compute(made, grid, k, alone=True) for k in range(2)]
     assert not any(reason for part in together for reason in part["reason"].ravel())
     assert np.stack(alone).tobytes() == np.stack([part["positions"] for part in together]).tobytes()
-    assert shards._together(made, made.setting((0,)), [0, 1])
+    assert np.stack(alone).tobytes() == np.stack([part["positions"] for part in by_themselves]).tobytes()
+
+
+def test_which_runs_of_a_point_go_together():
+    def at_once(model, some=3, **simulate):
+        made = Plan(model, {}, start={"n_tokens": 5}, simulate={"t_end": 2.0, **simulate}, replicates=3)
+        setting = made.setting(())
+        return shards._at_once(setting, [lambda: setting.start(1, 0)] * some)
+
+    plain = flock.Model(dim=2)
+    assert at_once(plain) == 3
+    assert at_once(plain, some=1) == 1
+    assert at_once(plain, t_end=1e6) == 1, "it becomes implicit on its way"
+    assert at_once(flock.Model(dim=2, noise=0.1), dt=0.1) == 1, "noise is seeded run by run"
+    assert at_once(plain, engine="reference") == 1
+
+
+def test_a_shard_in_which_a_start_fails_tells_of_that_run_and_has_the_others():
+    def start(seed):
+        if seed == bad_seed:
+            raise ValueError("no such tokens")
+        return flock.uniform(5, 2, seed=seed)
+
+    bad_seed = -1
+    made = Plan(flock.Model(dim=2), {}, start=start, simulate={"t_end": 2.0}, record=["positions"], replicates=4)
+    bad_seed = made.seed_of(2)
+    part = shards.compute(made, shards.cut(made.shape, 4), 0)
+    assert [bool(reason) for reason in part["reason"]] == [False, False, True, False]
+    assert "no such tokens" in part["reason"][2]
+    assert np.isfinite(part["positions"][[0, 1, 3]]).all()
 
 
 def test_the_seed_of_a_run_repeats_it_by_hand():

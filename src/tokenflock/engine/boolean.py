@@ -46,6 +46,15 @@ class Settled:
         later: Array = self._home + self._grow(self._off, self.since - t)
         return later
 
+    def fill(self, times: Array, frames: Array, first: int) -> int:
+        """The frames (time, n, d) from the first on; how many are there: not all, where tokens are no longer finite."""
+        for k in range(first, len(times)):
+            y = self.at(float(times[k]))
+            if not np.isfinite(y).all():
+                return k
+            frames[k] = y
+        return len(times)
+
     @np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore")
     def holds(self, t: float) -> bool:
         """Whether every row still gives all its weight to its leader: s_im - s_ij is large for all others j.

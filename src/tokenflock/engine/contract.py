@@ -18,6 +18,9 @@ from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.schemes import EXPLICIT, Rosenbrock, Scheme
 
+WIDE_FROM = 8_000  # pairs an evaluation from which one run is worth sharing among the cores
+HELD_BYTES = 32 * 2**20  # of frames held at a time when only reduced values are kept
+
 
 class Outcome(Enum):
     """How a run ended; the value is the sentence shown."""
@@ -137,11 +140,25 @@ class Stepper(Protocol):
 class Ensemble(Protocol):
     """Many runs under way at once, on a device."""
 
-    t: NDArray[np.float64]  # (runs,), and so the other numbers
-    steps: NDArray[np.int64]
-    rejected: NDArray[np.int64]
-    evaluations: NDArray[np.int64]
-    outcomes: list[Outcome | None]
+    @property
+    def t(self) -> NDArray[np.float64]:
+        """(runs,), and so the other numbers: the time that each has reached."""
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Steps taken."""
+
+    @property
+    def rejected(self) -> NDArray[np.int64]:
+        """Steps tried and not taken."""
+
+    @property
+    def evaluations(self) -> NDArray[np.int64]:
+        """Evaluations of the velocity."""
+
+    @property
+    def outcomes(self) -> list[Outcome | None]:
+        """How each ended, None while it goes on."""
 
     def advance(self, times: Array, frames: Array, filled: NDArray[np.int64], patience: int) -> None:
         """Fill frames (runs, len(times), n, m) of every run r from filled[r] on, and raise filled[r] by how many.
@@ -201,8 +218,11 @@ class EnsembleEngine(Engine):
     """An engine that is given whole ensembles."""
 
     @abstractmethod
-    def parts(self, task: Task, runs: int, n_tokens: int) -> list[tuple[int, int]]:
-        """Which runs go together, (first, last + 1), so that each part fits into its memory."""
+    def parts(self, task: Task, runs: int, n_tokens: int, held: int = 0) -> list[tuple[int, int]]:
+        """Which runs go together, (first, last + 1), so that each part fits into its memory; none: they go run by run.
+
+        held: bytes of the frames of a run which the caller holds only while it reduces them.
+        """
 
     @abstractmethod
     def begin_all(

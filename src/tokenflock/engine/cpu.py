@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.engine.contract import Engine, Stepper, Task
+from tokenflock.engine.contract import Ensemble, EnsembleEngine, Stepper, Task
+from tokenflock.engine.explicit.ensemble import CpuEnsemble, parts_of
 from tokenflock.engine.explicit.stepper import CpuStepper, by_pairs, state_of
 from tokenflock.engine.implicit.coalescing import CoalescingStepper, SkeletonStepper
 from tokenflock.engine.implicit.stepper import ImplicitStepper
@@ -19,7 +20,7 @@ from tokenflock.model import Model, kind_at
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
 
 
-class CpuEngine(Engine):
+class CpuEngine(EnsembleEngine):
     """numba on the cores of this machine."""
 
     name = "cpu"
@@ -39,6 +40,19 @@ class CpuEngine(Engine):
         out = np.zeros_like(y)
         by_pairs(model, n, dtype).velocity(y, t, kind_at(model.norm, t), out)
         return out[:d, :n].T.astype(np.float64)
+
+    def parts(self, task: Task, runs: int, n_tokens: int, held: int = 0) -> list[tuple[int, int]]:
+        """Explicit steps of a known kind go together; other runs change their steps on the way."""
+        return parts_of(task, runs, n_tokens, held)
+
+    def begin_all(
+        self, task: Task, starts: Array, first_run: int = 0, stop: NDArray[np.uint8] | None = None
+    ) -> Ensemble:
+        """Runs that go together."""
+        n, layer_step = starts.shape[1], (task.dt or 0.0) if task.layers else None
+        return CpuEnsemble(
+            task, starts, lambda: by_pairs(task.model, n, task.dtype, layer_step=layer_step), first_run, stop
+        )
 
     def begin(
         self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None

@@ -195,15 +195,16 @@ class GpuEngine(EnsembleEngine):
         self, task: Task, x: Array, run: int = 0, wide: bool = False, stop: NDArray[np.uint8] | None = None
     ) -> GpuStepper:
         """A run from x (n, d)."""
+        self.parts(task, 1, len(x))  # refuses what does not fit
         return GpuStepper(self.begin_all(task, np.asarray(x)[None], run, stop))
 
-    def parts(self, task: Task, runs: int, n: int) -> list[tuple[int, int]]:
-        """Which runs go together (first, last + 1), so that each part fits into the memory of the device."""
+    def parts(self, task: Task, runs: int, n_tokens: int, held: int = 0) -> list[tuple[int, int]]:
+        """Which runs go together, so that each part fits into the memory of the device. Frames are held elsewhere."""
         device = self.device
-        one, free = self.bytes_of_a_run(task, n), MEMORY_SHARE * free_bytes(device)
+        one, free = self.bytes_of_a_run(task, n_tokens), MEMORY_SHARE * free_bytes(device)
         together = int(free // one)
         if together < 1:
-            needed = f"{n:,} tokens: about {one / 2**30:.1f} GiB for one run"
+            needed = f"{n_tokens:,} tokens: about {one / 2**30:.1f} GiB for one run"
             advice = "Take fewer tokens, dtype='float32', or scheme='rk4' with dt, which keeps fewer states."
             raise bad(
                 "start", needed, f"what fits in the {free / 2**30:.1f} GiB there are on {name_of(device)}", advice

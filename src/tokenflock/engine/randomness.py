@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +13,20 @@ FACTOR_1 = 0xBF58476D1CE4E5B9
 FACTOR_2 = 0x94D049BB133111EB
 PARTNER = 0xD1B54A32D192ED03  # turns the bits of the first uniform number of a pair into those of the second
 
+MASK = 0xFFFFFFFFFFFFFFFF
 
-def mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """splitmix64's finaliser: 64 bits in, 64 well-mixed bits out."""
-    z = z + np.uint64(INCREMENT)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(FACTOR_1)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(FACTOR_2)
-    return z ^ (z >> np.uint64(31))
+
+def mix(z: Any) -> Any:
+    """splitmix64's finaliser: 64 bits in, 64 well-mixed bits out. Of a number, or of each number of an array."""
+    z = (z + INCREMENT) & MASK
+    z = ((z ^ (z >> 30)) * FACTOR_1) & MASK
+    z = ((z ^ (z >> 27)) * FACTOR_2) & MASK
+    return z ^ (z >> 31)
 
 
 def key_of(seed: int, run: int) -> int:
     """The 64-bit key of one run of one seed."""
-    array = np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
-    return int(mix(mix(array) + np.uint64(run))[0])
+    return int(mix(mix(seed & MASK) + run))
 
 
 def normals(key: int, step: int, n: int, d: int) -> NDArray[np.float64]:
@@ -35,4 +37,5 @@ def normals(key: int, step: int, n: int, d: int) -> NDArray[np.float64]:
     # 53 bits each; the first is never 0, where the logarithm would be infinite.
     u = ((first >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     v = (second >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return (np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)).reshape(n, d)
+    numbers: NDArray[np.float64] = np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * math.pi * v)
+    return numbers.reshape(n, d)

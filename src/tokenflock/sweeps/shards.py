@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.engine.contract import Outcome
+from tokenflock.engine.contract import HELD_BYTES, Outcome
 from tokenflock.errors import TokenflockError
 from tokenflock.geometry import Array
 from tokenflock.runner import Finished
@@ -150,10 +150,12 @@ def compute(
     timeout: float | None = None,
     limit: Limit = lambda seconds: nullcontext(),
     beat: Beat | None = None,
+    alone: bool = False,
 ) -> Arrays:
     """The arrays of a shard. lost: runs known to fail, {run: (outcome, reason)}. beat: called before every run.
 
-    limit(timeout): a context that raises Overtime in a run that takes longer.
+    limit(timeout): a context that raises Overtime in a run that takes longer. alone: no run beside another, so that
+    what a run does to its process is known to be its doing.
     """
     made = ShardArrays(plan, tuple(s.stop - s.start for s in grid.slices(shard)))
     runs = list(enumerate(grid.runs(shard)))
@@ -164,46 +166,61 @@ def compute(
         except Exception as error:  # this point cannot be: the others can
             setting, why = None, words_of(error)
         here = list(group)
-        ensemble = _together(plan, setting, [run for _, run in here]) if setting and not (lost or timeout) else {}
+        seeds = {run: plan.seed_of(run) for _, run in here}
+        ways = _ways(plan, setting, seeds, bool(alone or lost or timeout)) if setting else None
         for number, run in here:
-            seed = plan.seed_of(run)
+            seed = seeds[run]
             if beat is not None:
                 beat(run)
+            if ways is None:
+                made.put(number, seed, "raised", why, {})
+                continue
+            way = next(ways)
             if lost and run in lost:
                 made.put(number, seed, *lost[run], {})
-            elif setting is None:
-                made.put(number, seed, "raised", why, {})
             else:
-                go = ensemble.get(run) or partial(_begun, setting, seed, plan.place(run)[-1])
-                made.put(number, seed, *_outcome(plan, go, timeout, limit))
+                made.put(number, seed, *_outcome(plan, way, timeout, limit))
     return made.arrays
 
 
-def _begun(setting: Setting, seed: int, replicate: int) -> Run:
-    return follow(setting, setting.start(seed, replicate), seed)
+Way = Callable[[], Run]
+Draw = Callable[[], Array]
 
 
-def _together(plan: Plan, setting: Setting, runs: list[int]) -> dict[int, Callable[[], Run]]:
-    """The runs of a point on an engine that takes ensembles, a GPU; nothing if there is none, or if that fails.
+def _ways(plan: Plan, setting: Setting, seeds: Mapping[int, int], alone: bool) -> Iterator[Way]:
+    """The way to each run of a point, in order: by itself, or out of an ensemble, made when its first run is wanted."""
+    # The start of a run is drawn when it is wanted: what it raises is this run's answer.
+    drawn = {run: partial(setting.start, seed, plan.place(run)[-1]) for run, seed in seeds.items()}
+    at_once = 1 if alone else _at_once(setting, list(drawn.values()))
+    for first in range(0, len(drawn), at_once):
+        batch = list(drawn)[first : first + at_once]
+        made = _together(setting, [drawn[run] for run in batch]) if len(batch) > 1 else None
+        for k, run in enumerate(batch):
+            yield partial(made, k) if made else partial(_begun, setting, drawn[run], seeds[run])
 
-    Noise is seeded run by run, and so are its runs computed. What fails here is tried again run by run, which says
-    which of them it was.
-    """
-    request = setting.request
+
+def _at_once(setting: Setting, drawn: list[Draw]) -> int:
+    """How many runs of a point go together. Noise is seeded run by run, and so are its runs computed."""
+    if setting.model.noise or len(drawn) < 2:
+        return 1
     try:
-        if not request.takes_ensembles or request.endless or setting.model.noise:
-            return {}
-        starts = [setting.start(plan.seed_of(run), plan.place(run)[-1]) for run in runs]
-        job = request.starting(np.stack(starts))
+        return setting.request.starting(drawn[0]()).at_once(len(drawn), HELD_BYTES)
+    except Exception:  # it comes again when the first run is made, which says it
+        return 1
+
+
+def _begun(setting: Setting, draw: Draw, seed: int) -> Run:
+    return follow(setting, draw(), seed)
+
+
+def _together(setting: Setting, drawn: Sequence[Draw]) -> Callable[[int], Run] | None:
+    """Runs of a point as an ensemble, by their place in it. None: it failed, and run by run it will be seen why."""
+    try:
+        job = setting.request.starting(np.stack([draw() for draw in drawn]))
         found = job.run()
     except Exception:
-        return {}
-    made = [_run(setting, job.start[k], found, k) for k in range(len(runs))]
-    return {run: partial(_itself, one) for run, one in zip(runs, made, strict=True)}
-
-
-def _itself(run: Run) -> Run:
-    return run
+        return None
+    return lambda k: _run(setting, job.start[k], found, k)
 
 
 def _outcome(plan: Plan, go: Callable[[], Run], timeout: float | None, limit: Limit) -> tuple[str, str, Arrays]:

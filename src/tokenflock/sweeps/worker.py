@@ -186,7 +186,16 @@ def _compute(job: WorkerJob, order: dict[str, Any], heartbeat: Heartbeat) -> Non
     store.durable = job.durable
     lost = {int(run): (outcome, why) for run, (outcome, why) in order["lost"].items()}
     limit = partial(alarm, put_off=heartbeat.restart_clock)
-    made = compute(job.plan, store.grid, shard, lost=lost, timeout=job.timeout, limit=limit, beat=heartbeat.begin)
+    made = compute(
+        job.plan,
+        store.grid,
+        shard,
+        lost=lost,
+        timeout=job.timeout,
+        limit=limit,
+        beat=heartbeat.begin,
+        alone=order["alone"],
+    )
     heartbeat.clear()
     store.write(shard, made)
 

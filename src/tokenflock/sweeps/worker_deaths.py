@@ -22,6 +22,11 @@ class WorkerDeaths:
         self._starts = 0.0  # what failed starts come to: 1 is too much
         self.lost: dict[int, tuple[str, str]] = {}  # {run: (outcome, reason)}: what the next worker leaves out
 
+    @property
+    def any(self) -> bool:
+        """Whether a worker died while it computed this shard."""
+        return bool(self._deaths)
+
     def hung(self, run: int) -> None:
         """A run did not hear its alarm."""
         self.lost[run] = ("overtime", f"It hung beyond the timeout of {self._timeout:g} s.")

@@ -31,7 +31,7 @@ class WorkerPool:
         deaths = WorkerDeaths(shard, self._timeout, self._cannot_start)
         while True:
             process = self._mine()
-            process.assign(shard, deaths.lost)
+            process.assign(shard, deaths.lost, deaths.any)
             if _finished(process, deaths):
                 return shard
             self.drop()

@@ -93,9 +93,12 @@ class WorkerProcess:
     def _order(self, order: Mapping[str, Any]) -> None:
         self._send(json.dumps(order).encode() + b"\n")
 
-    def assign(self, shard: int, lost: Mapping[int, tuple[str, str]]) -> None:
-        """Have it compute a shard and write it. lost: runs that are known to fail, {run: (outcome, reason)}."""
-        self._order({"shard": shard, "lost": {str(k): v for k, v in lost.items()}})
+    def assign(self, shard: int, lost: Mapping[int, tuple[str, str]], alone: bool) -> None:
+        """Have it compute a shard and write it. lost: runs that are known to fail, {run: (outcome, reason)}.
+
+        alone: no run beside another, after a worker died in this shard: it is to be seen in which.
+        """
+        self._order({"shard": shard, "lost": {str(k): v for k, v in lost.items()}, "alone": alone})
 
     def time_runs(self, runs: list[int]) -> None:
         """Have it say how long these runs take, and keep nothing."""

@@ -232,7 +232,7 @@ def add(x, y, j, i, d, w, p, z):
 
 @inline
 def clear(i, d, p, z):
-    none = load(z, 0, i) * splat(z.dtype.type(0.0))
+    none = splat(z.dtype.type(0.0))  # not a multiple of what stands there: a step that was rejected may leave nan
     store(z, 0, i, none)
     for a in range(d):
         store(p, a, i, none)

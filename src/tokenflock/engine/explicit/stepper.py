@@ -50,6 +50,9 @@ from tokenflock.preparation import prepared
 from tokenflock.schemes import Rosenbrock
 
 NEVER = 1 << 62  # a step that does not come
+LOOPS = {None: layers, False: fixed, True: adaptive}  # by whether a scheme is adaptive; without one: layers
+FIRST_WAIT = 8  # steps between the first two looks at whether attention is Boolean for good
+NO_TABLE = np.zeros((0, 0))  # of a scheme: layers have none
 
 
 @lru_cache
@@ -82,6 +85,7 @@ class Loop(NamedTuple):
 
     enter: Callable[..., int]
     around: tuple[Pointer, ...]  # its last arguments
+    pointer: Pointer
 
 
 @lru_cache
@@ -92,7 +96,29 @@ def loop_of(kernel: Any, step: Pointer, sums: Pointer, part: Pointer, dtype: str
     arguments = (step.type, sums.type, part.type, field, *record_types(dtype, kept), *(p.type for p in around))
     loop = pointer_to(kernel, types.int64(*arguments))
     compile_by_two(loop, (step, sums, part, *around))
-    return Loop(loop.compiled.entry_point, around)
+    return Loop(loop.compiled.entry_point, around, loop)
+
+
+def goal_of(
+    task: Task, stretch: tuple[float, str], patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]
+) -> Goal:
+    """What a loop is asked for in a stretch of smooth time (its end, and its kind of layer norm)."""
+    scheme = task.scheme
+    assert not isinstance(scheme, Rosenbrock)
+    return Goal(
+        t_stop=stretch[0],
+        kind=KINDS[stretch[1]],
+        order=scheme.order if scheme else 0,
+        table=scheme.table if scheme else NO_TABLE,
+        rtol=task.rtol,
+        atol=task.atol,
+        dt=task.dt or 0.0,
+        collapse=task.collapse,
+        patience=patience,
+        watch=watch,
+        key=key,
+        stop=stop,
+    )
 
 
 def velocity_kernel(model: Model) -> Any:
@@ -184,14 +210,13 @@ class CpuStepper:
         self, task: Task, x: Array, right_side: RightSide, run: int = 0, stop: NDArray[np.uint8] | None = None
     ) -> None:
         model, dtype, scheme = task.model, task.dtype, task.scheme
-        assert not isinstance(scheme, Rosenbrock), "implicit steps have a stepper of their own"
+        assert not isinstance(scheme, Rosenbrock)
         self._task, self._right_side = task, right_side
         state = state_of(model, x, dtype)
         pages = np.zeros((N_PAGES, *state.shape), dtype=dtype)
         pages[NOW] = state
-        self._table = np.zeros((0, 0)) if scheme is None else scheme.table
-        self._loop: Any = layers if scheme is None else adaptive if scheme.adaptive else fixed
-        stages = np.zeros((self._table.shape[1], *state.shape), dtype=dtype)
+        self._loop: Any = LOOPS[None if scheme is None else scheme.adaptive]
+        stages = np.zeros((0 if scheme is None else len(scheme.b), *state.shape), dtype=dtype)
         self._clock = np.zeros((), dtype=CLOCK)
         self._state = RunState(pages, stages, self._clock[()])
         self._step = step_pointer(right_side.kernel, dtype, scheme is None)
@@ -200,7 +225,7 @@ class CpuStepper:
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self.outcome: Outcome | None = None
         self._settled: Settled | None = None
-        self._watch, self._waited = (0 if model.space == "rescaled" else NEVER), 8
+        self._watch, self._waited = (0 if model.space == "rescaled" else NEVER), FIRST_WAIT
 
     @property
     def t(self) -> float:
@@ -234,8 +259,8 @@ class CpuStepper:
             raise ValueError("frames must lie in memory row by row: compiled code fills them")
         self._clock["frame"] = 0
         while self.outcome is None:
-            t_stop, kind = self._phases[0]
-            status = self._call(self._goal(t_stop, kind, patience), Output(times, frames))
+            goal = goal_of(self._task, self._phases[0], patience, self._watch, self._key, self._stop)
+            status = self._call(goal, Output(times, frames))
             if status == BOOLEAN:
                 self._settle()
                 continue
@@ -262,14 +287,14 @@ class CpuStepper:
 
     def _finish(self, rest: Settled, times: Array, frames: Array) -> None:
         """The frames of a settled run."""
-        for k in range(int(self._clock["frame"]), len(times)):
-            y = rest.at(float(times[k]))
-            if not np.isfinite(y).all():
-                self.outcome = Outcome.NOT_FINITE
-                return
-            frames[k] = y
-            self._clock["frame"], self._clock["t"] = k + 1, times[k]
-        self.outcome = Outcome.DONE if times[-1] >= self._task.t_end else None
+        clock = self._clock
+        done = rest.fill(times, frames, int(clock["frame"]))
+        if done > clock["frame"]:
+            clock["frame"], clock["t"] = done, times[done - 1]
+        if done < len(times):
+            self.outcome = Outcome.NOT_FINITE
+        else:
+            self.outcome = Outcome.DONE if times[-1] >= self._task.t_end else None
 
     def _note(self, status: int, times: Array, frames: Array) -> None:
         """What the end of a call means for the run."""
@@ -282,23 +307,6 @@ class CpuStepper:
             self.outcome = FAILED[status]
         elif times[-1] >= self._task.t_end if done == len(times) else status == ENDED:
             self.outcome = Outcome.DONE  # not before the last kept time: more of them may be asked for
-
-    def _goal(self, t_stop: float, kind: str, patience: int) -> Goal:
-        task = self._task
-        return Goal(
-            t_stop=t_stop,
-            kind=KINDS[kind],
-            order=task.scheme.order if task.scheme else 0,
-            table=self._table,
-            rtol=task.rtol,
-            atol=task.atol,
-            dt=task.dt or 0.0,
-            collapse=task.collapse,
-            patience=patience,
-            watch=self._watch,
-            key=self._key,
-            stop=self._stop,
-        )
 
     def _call(self, goal: Goal, output: Output) -> int:
         """One call of the loop that steps this run; returns a code of status.py."""

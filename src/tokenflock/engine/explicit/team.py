@@ -130,7 +130,7 @@ def team(part: Pointer, pairs: PairWork) -> Iterator[None]:
     """Helpers on the other cores, for the length of one call of a kernel that sums over pairs."""
     pairs.queue[CLOSED], pairs.queue[HELPERS] = 0, 1
     helpers = [
-        _pool().submit(help_out, part, pairs._replace(tile=np.empty_like(pairs.tile))) for _ in range(threads() - 1)
+        pool().submit(help_out, part, pairs._replace(tile=np.empty_like(pairs.tile))) for _ in range(threads() - 1)
     ]
     try:
         yield
@@ -143,5 +143,6 @@ def team(part: Pointer, pairs: PairWork) -> Iterator[None]:
 
 
 @lru_cache
-def _pool() -> ThreadPoolExecutor:
+def pool() -> ThreadPoolExecutor:
+    """Threads that compiled code runs in beside the one that called for it."""
     return ThreadPoolExecutor(thread_name_prefix="tokenflock")

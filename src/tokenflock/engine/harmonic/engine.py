@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.engine.compiled.pointers import Pointer, pointer_to
-from tokenflock.engine.contract import Engine, Outcome, Stepper, Task
+from tokenflock.engine.contract import Ensemble, EnsembleEngine, Outcome, Stepper, Task
+from tokenflock.engine.explicit.ensemble import CpuEnsemble, parts_of
 from tokenflock.engine.explicit.stepper import CpuStepper, RightSide, by_pairs, state_of, velocity_kernel
 from tokenflock.engine.explicit.steps import N_PAGES
 from tokenflock.engine.explicit.terms import is_plain
@@ -170,7 +171,7 @@ class HarmonicStepper(CpuStepper):
         return done
 
 
-class HarmonicEngine(Engine):
+class HarmonicEngine(EnsembleEngine):
     """Waves instead of pairs, on the circle and on S^2. It remembers the worst error of the runs it began."""
 
     name = "harmonic"
@@ -254,6 +255,21 @@ class HarmonicEngine(Engine):
                 "Raise rtol, or use engine='cpu', whose errors are relative."
             )
         return stepper
+
+    def parts(self, task: Task, runs: int, n_tokens: int, held: int = 0) -> list[tuple[int, int]]:
+        """Runs by few waves go together; the others are long, and watch their errors."""
+        few = None if task.scheme is None else few_waves(task.model, n_tokens, task.rtol + task.atol)
+        return [] if few is None else parts_of(task, runs, n_tokens, held)
+
+    def begin_all(
+        self, task: Task, starts: Array, first_run: int = 0, stop: NDArray[np.uint8] | None = None
+    ) -> Ensemble:
+        """Runs by few waves."""
+        n = starts.shape[1]
+        few = few_waves(task.model, n, task.rtol + task.atol)
+        assert few is not None, "other runs go run by run"
+        self._worst = max(self._worst, few.error)
+        return CpuEnsemble(task, starts, lambda: by_few_waves(task, n, wide=False), first_run, stop)
 
     def _note(self, error: float) -> None:
         self._worst = max(self._worst, error)
