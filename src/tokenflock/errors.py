@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -99,32 +99,6 @@ def unknown(kind: str, given: object, known: Iterable[str]) -> SpecError:
     hint = f" Did you mean {near[0]!r}?" if near else ""
     more = f", ... ({len(names)} in all)" if len(names) > MOST_NAMED else ""
     return SpecError(f"unknown {kind} {shown}.{hint} Known: {', '.join(names[:MOST_NAMED])}{more}.")
-
-
-def misnamed(
-    name: str, function: Callable[..., object], given: Sequence[object], named: Iterable[str]
-) -> ArgumentError:
-    """A call whose arguments are not those of the function: which one is meant, or missing, or one too many."""
-    import inspect  # takes milliseconds, which `import tokenflock` does not have
-
-    kinds = inspect.Parameter
-    takes = {key: p for key, p in inspect.signature(function).parameters.items() if key != "self"}
-    plain = [key for key, p in takes.items() if p.kind not in (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)]
-    ahead = [key for key in plain if takes[key].kind is not kinds.KEYWORD_ONLY]
-    own = len(given) - ("self" in inspect.signature(function).parameters)
-    filled = {*ahead[:own], *named}
-    help_ = f"`help({name})` shows an example."
-    if strange := [key for key in named if key not in plain]:
-        words = str(unknown(f"argument of {name}", strange[0], plain))
-    elif own > len(ahead):
-        first = f"the others by name: {', '.join(plain[len(ahead) :])}" if len(plain) > len(ahead) else "no more"
-        words = f"{own} arguments of {name} stand without a name. Allowed: {', '.join(ahead) or 'none'}; {first}."
-    elif twice := [key for key in ahead[:own] if key in named]:
-        words = f"{twice[0]} of {name} is given twice: in its place, and by its name. Leave one out."
-    else:
-        lacking = [key for key in plain if key not in filled and takes[key].default is kinds.empty]
-        words = f"{name} lacks {' and '.join(lacking)}. It takes: {', '.join(plain)}."
-    return ArgumentError(f"{words} {help_}")
 
 
 def clash(first: str, second: str, advice: str) -> SpecError:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tokenflock.accessor import register
-from tokenflock.arguments import flag, instance
+from tokenflock.arguments import flag
 from tokenflock.engine.contract import Merger, Outcome, Task
 from tokenflock.errors import EngineError, SpecError, bad, clash
 from tokenflock.geometry import Array
@@ -154,8 +154,9 @@ def check_progress(progress: Telling) -> None:
 def _checked_reducers(reduce: Mapping[str, Reducer] | None, positions: bool) -> dict[str, Reducer]:
     flag("positions", positions)
     example = "For example reduce={'last': lambda x: x[-1]}."
-    given = instance("reduce", {} if reduce is None else reduce, Mapping, "{name: function}", example)  # type: ignore[type-abstract]
-    reducers = dict(given)
+    if not isinstance(reduce, Mapping | None):
+        raise bad("reduce", reduce, "{name: function}", example)
+    reducers: dict[str, Reducer] = {} if reduce is None else dict(reduce)
     for name, function in reducers.items():
         if not isinstance(name, str) or not name.isidentifier() or name in TAKEN or name.startswith("model_"):
             raise bad("reduce", name, "names that are identifiers and not those of a trajectory")
