@@ -88,6 +88,9 @@ test-pythons:
 
 bench: .venv/.stamp-bench
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/bodies.py
+	$(BIN)/python benchmarks/waves_peers.py
+	$(BIN)/python benchmarks/scaling.py
 
 bench-gpu: .venv/.stamp-bench-gpu
 	$(BIN)/python benchmarks/gpu.py

@@ -20,7 +20,7 @@ from generated import ASKED, fill
 
 from tokenflock.door import MARK
 
-ENTRIES = entries.shown()
+ENTRIES = entries.Shown()
 
 project = "tokenflock"
 author = "The tokenflock developers"
@@ -39,6 +39,8 @@ nb_execution_cache_path = str(Path(__file__).parent / "_build" / ".cells")
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+nb_code_prompt_show = "Show the solution"  # of a lecture: nothing else is folded
+nb_code_prompt_hide = "Hide the solution"
 
 html_theme = "furo"
 html_title = f"tokenflock {release}"
@@ -65,6 +67,7 @@ html_math_renderer = "mathml"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
+autodoc_inherit_docstrings = False  # torch has its own pages
 
 
 def _shown(words):
@@ -108,7 +111,7 @@ def _plain(app, what, name, obj, options, lines):
         else:  # what follows each other stays in one box
             kept += ([""] if kept else []) + block.splitlines()
     lines.extend(_kept(kept))
-    words, example = ENTRIES.get(id(obj), ([], []))
+    words, example = ENTRIES.of(obj)
     if words:
         lines.extend([_shown(" ".join(words)), ""])
         lines.extend([".. code-block:: pycon", "", *("   " + line for line in example), ""])

@@ -63,6 +63,12 @@ def callables():
     return dict(sorted(found.values(), key=lambda pair: pair[0]))
 
 
-def shown():
-    """{id of the thing: (words, example)}: what Sphinx puts under a docstring."""
-    return {id(inspect.unwrap(resolve(name))): entry[1:] for name, entry in read().items()}
+class Shown:
+    """What Sphinx puts under a docstring."""
+
+    def __init__(self):
+        self._told = {id(inspect.unwrap(resolve(name))): entry[1:] for name, entry in read().items()}
+
+    def of(self, thing):
+        """(words, example) of a thing, as it is or under its decorators; nothing if there is no entry."""
+        return self._told.get(id(inspect.unwrap(thing)) if callable(thing) else 0, ([], []))

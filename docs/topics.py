@@ -209,8 +209,7 @@ def page(topic, public):
     lines = [f"(api-{topic.stem})=", f"# {topic.title}", "", text(topic.about), ""]
     if topic.guide:
         lines += [f"The guide to it is {{doc}}`/{topic.guide}`.", ""]
-    lines += ["| name | what it is |", "|---|---|"]
-    lines += [f"| [`{name}`](#{anchor(thing)}) | {spoken(first(thing))} |" for name, thing in public.items()]
+    lines += [f"- [`{name}`](#{anchor(thing)}): {spoken(first(thing))}" for name, thing in public.items()]
     lines += ["", SETTING]
     shown = {name: (f"{thing.__module__}.{thing.__qualname__}", thing) for name, thing in public.items()}
     for name, (path, thing) in shown.items():

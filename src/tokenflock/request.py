@@ -222,7 +222,8 @@ class Job:
         """All runs to their ends. reducers: {name: function of the tokens x (n, dim)}, kept at every time."""
         request, task, times = self.request, self.request.task, self.request.kept
         starts = self.start if self.start.ndim == 3 else self.start[None]
-        self._check_memory(len(starts), positions)
+        if (positions or request.endless) and (needed := self._frames_bytes(len(starts))) > FITS:
+            self._check_memory(len(starts), needed)
         if request.endless:
             found = ending.search(self.engine, task, starts, progress)
             end = ending.end_of(found)
@@ -243,10 +244,10 @@ class Job:
         one: int = frames * self.start.shape[-2] * columns * np.dtype(request.dtype).itemsize
         return runs * one
 
-    def _check_memory(self, runs: int, positions: bool) -> None:
-        request, needed = self.request, self._frames_bytes(runs)
-        if needed > FITS and (positions or request.endless) and needed > MEMORY_SHARE * machine_bytes():
-            frames = len(ending.DECADES) if request.endless else len(request.kept)
+    def _check_memory(self, runs: int, needed: int) -> None:
+        """Refuse frames of so many bytes that this machine cannot hold, before any of them is made."""
+        if needed > MEMORY_SHARE * machine_bytes():
+            frames = len(ending.DECADES) if self.request.endless else len(self.request.kept)
             given = f"{frames} frames of {runs} runs: {needed / 2**30:.1f} GiB"
             allowed = f"what fits in the {machine_bytes() / 2**30:.1f} GiB of this machine"
             raise bad("times", given, allowed, "Keep fewer times, or use reduce={...} with positions=False.")

@@ -2,7 +2,6 @@
 
 import ast
 import html
-import inspect
 import re
 import shlex
 import sys
@@ -45,8 +44,8 @@ def test_a_topic_shows_every_name_once_and_has_its_example():
     shown = "\n".join("\n".join(lines) for lines in topics.pages().values())
     listed = re.findall(r"^\.\. auto(?:class|function):: (.+)$", shown, re.MULTILINE)
     assert not [name for name, thing in PUBLIC.items() if listed.count(topics.anchor(thing)) != 1]
-    examples = entries.shown()
-    assert not [name for name, thing in PUBLIC.items() if not examples[id(inspect.unwrap(thing))][1]]
+    reference = entries.Shown()
+    assert not [name for name, thing in PUBLIC.items() if not reference.of(thing)[1]]
 
 
 @pytest.mark.parametrize("name", figures.NAMES)

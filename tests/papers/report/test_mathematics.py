@@ -49,6 +49,7 @@ def test_a_formula_is_drawn(text, inside):
         "it's the tokens' own",
         "(1) need not be",
         "see causal/next-weights",
+        "statements of paper B, and Papers C",
         "and",
     ],
 )

@@ -76,6 +76,9 @@ def typeset(text: str) -> Markup:
         return text
     words = SPLIT.split(text)
     kinds = [_kind(word) for word in words]
+    for k in range(2, len(words)):
+        if words[k - 2].lower() in ("paper", "papers") and re.match(r"[A-F]\b", words[k]):  # paper B
+            kinds[k] = "text"
     parts: list[Markup] = []
     k = 0
     while k < len(words):
