@@ -156,7 +156,7 @@ def _checked_reducers(reduce: Mapping[str, Reducer] | None, positions: bool) -> 
     example = "For example reduce={'last': lambda x: x[-1]}."
     if not isinstance(reduce, Mapping | None):
         raise bad("reduce", reduce, "{name: function}", example)
-    reducers: dict[str, Reducer] = {} if reduce is None else dict(reduce)
+    reducers: dict[Any, Any] = {} if reduce is None else dict(reduce)
     for name, function in reducers.items():
         if not isinstance(name, str) or not name.isidentifier() or name in TAKEN or name.startswith("model_"):
             raise bad("reduce", name, "names that are identifiers and not those of a trajectory")
