@@ -16,7 +16,6 @@ export class Radii {
     h(
       "figure",
       {
-        class: "chart",
         title:
           "The number of clusters against the radius within which tokens are linked. Shaded: the stretch that lasts longest. The thin line: the radius of the colours.",
       },
