@@ -13,6 +13,7 @@ from tokenflock.analysis import clusters
 from tokenflock.diagnosis import Diagnosis, Symptom
 from tokenflock.diagnosis.clustering import next_merge
 from tokenflock.diagnosis.evidence import Evidence
+from tokenflock.errors import SpecError
 
 COUNT = {"dim": 2, "beta": 1.0, "normaliser": "count", "mask": "full"}
 CAP = flock.cap(8, 2, angle=0.3, seed=1)
@@ -157,6 +158,19 @@ def test_the_numbers_of_runs_in_space():
     same = "They see the same, so they stay together for ever"
     assert same in str(flock.diagnose(rescaled(start=np.ones((3, 2))), again=False))
     assert same not in str(flock.diagnose(rescaled(start=np.ones((3, 2)), mask="causal"), again=False))
+
+
+def test_repeating_a_run_says_how_far_it_is():
+    run, heard = made(), []
+    flock.diagnose(run, progress=heard.append)
+    assert heard
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0
+    heard.clear()
+    flock.diagnose(run, progress=heard.append, again=False)
+    assert not heard
+    with pytest.raises(SpecError, match="progress = 3 cannot be used"):
+        flock.diagnose(run, progress=3)
 
 
 def test_what_grows_is_seen_whatever_else_there_is():

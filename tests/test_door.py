@@ -4,10 +4,12 @@ import subprocess
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import tokenflock as flock
-from tokenflock.door import MARK, AfterImport, document, entries
+from tokenflock.door import MARK, AfterImport, document, entries, said_by_name
+from tokenflock.errors import SpecError
 from waiting import LONG_S
 
 
@@ -129,3 +131,53 @@ def test_methods_of_a_run_say_what_they_take():
             assert getattr(run.flock, name).__doc__, name
     with pytest.raises(AttributeError, match=r"run.flock has no 'plott'. It has again, animate, clusters"):
         run.flock.plott  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: flock.uniform(n=20, dim=2),
+            "argument of flock.uniform 'n'. Did you mean 'n_tokens'? Known: n_tokens, dim",
+        ),
+        (lambda: flock.uniform(20, 2, sed=1), "argument of flock.uniform 'sed'. Did you mean 'seed'?"),
+        (
+            lambda: flock.uniform(20),
+            "flock.uniform lacks dim. It takes: n_tokens, dim, seed, runs. `help(flock.uniform)`",
+        ),
+        (
+            lambda: flock.uniform(20, 2, 0, None, 1),
+            "5 arguments of flock.uniform stand without a name. Allowed: n_tokens",
+        ),
+        (lambda: flock.uniform(20, 2, dim=2), "dim of flock.uniform is given twice: in its place, and by its name."),
+        (
+            lambda: flock.Model(2),
+            "1 arguments of flock.Model stand without a name. Allowed: none; the others by name: dim",
+        ),
+        (lambda: flock.Model(d=2), "argument of flock.Model 'd'. Did you mean 'dim'?"),
+        (lambda: flock.Model(dim=2, V=np.eye(2)), "argument of flock.Model 'V'. Did you mean 'value'?"),
+        (lambda: flock.Model(dim=2).with_options(V=1), "argument of flock.Model 'V'. Did you mean 'value'?"),
+        (lambda: flock.simulate(flock.Model(dim=2), flock.uniform(3, 2), T=3.0), "'T'. Did you mean 't_end'?"),
+        (lambda: flock.analysis.clusters.count(flock.uniform(3, 2), threshold=1), "Did you mean 'radius'?"),
+        (lambda: flock.sweep(flock.Model(dim=2), {"beta": [1]}, n=3, t_end=1), "'n'. Did you mean 'n_tokens'?"),
+    ],
+)
+def test_a_call_with_other_arguments_says_which_are_meant(call, words):
+    with pytest.raises(SpecError) as error:
+        call()
+    assert words in str(error.value)
+
+
+def test_errors_inside_of_a_function_stay_as_they_are():
+    def inside():
+        return len(3)
+
+    called = said_by_name(inside, "flock.inside")
+    with pytest.raises(TypeError, match="has no len") as error:
+        called()
+    assert not isinstance(error.value, SpecError)
+    assert said_by_name(called, "flock.inside") is called
+
+
+def test_two_names_of_one_function_stay_one():
+    assert flock.weights.goe is flock.weights.wigner

@@ -198,7 +198,7 @@ def test_again_may_change_what_is_asked():
 
 def test_again_asks_for_the_functions_that_it_cannot_know():
     run = short(MODEL, START, reduce={"spread": spread})
-    with pytest.raises(SpecError, match=r"this run kept spread: functions are not stored, pass reduce"):
+    with pytest.raises(SpecError, match=r"this run kept spread: functions are not stored. Pass reduce"):
         flock.again(run)
     assert_array_equal(flock.again(run, reduce={"spread": spread}).spread, run.spread)
 

@@ -60,7 +60,9 @@ def instance(argument: str, given: Any, kind: type[T], allowed: str, advice: str
 
 def flag(argument: str, given: Any) -> bool:
     """The argument, if it is True or False."""
-    return bool(instance(argument, given, bool | np.bool_, "True or False"))  # type: ignore[arg-type]
+    if not isinstance(given, bool | np.bool_):
+        raise bad(argument, given, "True or False")
+    return bool(given)
 
 
 def function(argument: str, given: Any, allowed: str, advice: str = "") -> Callable[..., Any]:

@@ -1,20 +1,20 @@
-"""What happens when a module has been imported: xarray learns `.flock`, and ours show their reference in `help`.
+"""What happens when a module has been imported: xarray learns `.flock`; ours show their reference and know their names.
 
 `import tokenflock` puts one finder in front of Python's own. It finds nothing by itself; it runs a function after the
 module that the others found: so `run.flock` is there whoever imports xarray and whenever, and so nothing is imported
 before it is wanted. The words and examples of docs/reference (which the site shows, and a test runs) are written once
-and are part of every docstring here.
+and are part of every docstring here. A public name that is called with an argument it has not says which one is meant.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache, partial, wraps
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 #: A line of its own between a docstring and what docs/reference says; the site, which shows that itself, cuts here.
@@ -95,21 +95,30 @@ def document(module: ModuleType, homes: Mapping[str, str], modules: Mapping[str,
         own = getattr(thing, "__module__", None) == module.__name__ or name in offered
         if name.startswith("_") or not own or not callable(thing):
             continue
-        _put(thing, _entry(module.__name__, (name,), homes, modules))
+        public, told = _entry(module.__name__, (name,), homes, modules)
+        _put(thing, told)
+        if isinstance(thing, FunctionType) and (public or thing in _SAID):
+            setattr(module, name, said_by_name(thing, public))
+        elif public and isinstance(thing, type) and isinstance(begin := vars(thing).get("__init__"), FunctionType):
+            thing.__init__ = said_by_name(begin, public)  # type: ignore[misc]
         for inner, member in list(vars(thing).items()) if isinstance(thing, type) else ():
             if not inner.startswith("_") and callable(member):
-                _put(member, _entry(module.__name__, (name, inner), homes, modules))
+                _put(member, _entry(module.__name__, (name, inner), homes, modules)[1])
 
 
-def _entry(home: str, path: tuple[str, ...], homes: Mapping[str, str], modules: Mapping[str, str]) -> str:
-    """What docs/reference says of a thing: under its own name at the door, or under those of modules on its way."""
+def _entry(home: str, path: tuple[str, ...], homes: Mapping[str, str], modules: Mapping[str, str]) -> tuple[str, str]:
+    """The public name of a thing and what docs/reference says of it; two empty texts where it is not public.
+
+    It stands there under its own name at the door, or under those of modules on its way.
+    """
     for parts in _by_last_part().get(path[-1], ()):
         if parts[-len(path) :] != path:
             continue
         outer = parts[: -len(path)]
         if homes.get(path[0]) == home if not outer else _leads(outer, home, modules):
-            return entries()[".".join(("flock", *parts))]
-    return ""
+            public = ".".join(("flock", *parts))
+            return public, entries()[public]
+    return "", ""
 
 
 def _leads(outer: tuple[str, ...], home: str, modules: Mapping[str, str]) -> bool:
@@ -131,6 +140,58 @@ def _put(thing: Any, told: str) -> None:
         thing.__doc__ = f"{inspect.cleandoc(own)}\n\n{text}" if own else text
     except (AttributeError, TypeError):  # a thing whose docstring is fixed
         return
+
+
+_SAID: dict[FunctionType, FunctionType] = {}  # two names of one function stay two names of one
+
+
+def said_by_name(function: FunctionType, public: str) -> FunctionType:
+    """The function, which says what it takes when it is called with other arguments than those that it has."""
+    if getattr(function, "__wrapped__", None) in _SAID:
+        return function
+
+    @wraps(function)
+    def called(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except TypeError:
+            import inspect  # takes milliseconds, which `import tokenflock` does not have
+
+            try:
+                inspect.signature(function).bind(*arguments, **keywords)
+            except TypeError:
+                raise misnamed(public, function, arguments, keywords) from None
+            raise
+
+    return _SAID.setdefault(function, called)  # type: ignore[arg-type]
+
+
+def misnamed(
+    name: str, function: Callable[..., object], given: Sequence[object], named: Mapping[str, object]
+) -> TypeError:
+    """A call whose arguments are not those of the function: which one is meant, or missing, or one too many."""
+    import inspect
+
+    from tokenflock.errors import ArgumentError, unknown
+
+    kinds = inspect.Parameter
+    takes = {key: p for key, p in inspect.signature(function).parameters.items() if key != "self"}
+    plain = [key for key, p in takes.items() if p.kind not in (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)]
+    ahead = [key for key in plain if takes[key].kind is not kinds.KEYWORD_ONLY]
+    own = len(given) - ("self" in inspect.signature(function).parameters)
+    filled = {*ahead[:own], *named}
+    help_ = f"`help({name})` shows an example."
+    if strange := [key for key in named if key not in plain]:
+        words = str(unknown(f"argument of {name}", strange[0], plain))
+    elif own > len(ahead):
+        first = f"the others by name: {', '.join(plain[len(ahead) :])}" if len(plain) > len(ahead) else "no more"
+        words = f"{own} arguments of {name} stand without a name. Allowed: {', '.join(ahead) or 'none'}; {first}."
+    elif twice := [key for key in ahead[:own] if key in named]:
+        words = f"{twice[0]} of {name} is given twice: in its place, and by its name. Leave one out."
+    else:
+        lacking = [key for key in plain if key not in filled and takes[key].default is kinds.empty]
+        words = f"{name} lacks {' and '.join(lacking)}. It takes: {', '.join(plain)}."
+    return ArgumentError(f"{words} {help_}")
 
 
 def stand_in(home: str, name: str, error: ImportError) -> Any:

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterable
 from contextvars import ContextVar
+from pathlib import Path
 
 #: Whether half a run is of no use, as to a claim: Ctrl-C then ends `simulate` instead of giving what there is.
 WHOLE_RUNS: ContextVar[bool] = ContextVar("WHOLE_RUNS", default=False)
@@ -19,6 +20,11 @@ NEAR = 0.6  # likeness from which a name is taken for another one: "cuda" is not
 ELSEWHERE = {"cuda": "gpu", "triton": "gpu", "torch": "gpu", "numba": "cpu", "numpy": "reference"}
 ELSEWHERE |= {"rk45": "tsit5", "dopri5": "tsit5", "implicit": "rosenbrock", "bidirectional": "full", "none": "full"}
 ELSEWHERE |= {"float": "float64", "double": "float64", "single": "float32", "fp32": "float32", "fp64": "float64"}
+#: and what arguments are called
+ELSEWHERE |= {"n": "n_tokens", "tokens": "n_tokens", "d": "dim", "t": "t_end", "tmax": "t_end", "t_max": "t_end"}
+ELSEWHERE |= {"q": "query", "k": "key", "v": "value", "temperature": "beta", "device": "engine", "precision": "dtype"}
+ELSEWHERE |= {"h": "dt", "step": "dt", "solver": "scheme", "method": "scheme", "tol": "rtol", "n_runs": "runs"}
+ELSEWHERE |= dict.fromkeys(("eps", "threshold", "cutoff", "tolerance"), "radius")
 PLACES = {
     "circle": "The circle is space='sphere' with dim=2.",
     "rd": "R^d is space='euclidean'.",
@@ -33,6 +39,10 @@ class TokenflockError(Exception):
 
 class SpecError(TokenflockError, ValueError):
     """An argument, an option or a line of a specification that cannot be used."""
+
+
+class ArgumentError(SpecError, TypeError):
+    """An argument by a name that a function has not, one that is missing, or one too many."""
 
 
 class EngineError(TokenflockError, RuntimeError):
@@ -107,8 +117,10 @@ def install_command(extra: str) -> str:
     except (PackageNotFoundError, ValueError):
         told = {}
     url = str(told.get("url", ""))
-    if url.startswith("file://") and told.get("dir_info", {}).get("editable"):
-        return f"pip install -e {shlex.quote(f'{url2pathname(urlsplit(url).path)}[{extra}]')}"
+    folder = url2pathname(urlsplit(url).path) if url.startswith("file://") else ""
+    editable = bool(told.get("dir_info", {}).get("editable"))
+    if editable or (folder and Path(folder, "pyproject.toml").is_file()):
+        return f"pip install {'-e ' * editable}{shlex.quote(f'{folder}[{extra}]')}"
     return f"pip install 'tokenflock[{extra}]'"
 
 

@@ -192,7 +192,8 @@ class Flow(nn.Module):
         """The first time, and the wanted ones."""
         begin = scalar("t_start", t_start, "a time >= 0", lambda t: t >= 0)
         if (t_end is None) == (times is None):
-            raise SpecError("give t_end or times, one of them: flow(start, 5.0) or flow(start, times=[1.0, 5.0]).")
+            advice = "Give one of them: flow(start, 5.0) or flow(start, times=[1.0, 5.0])."
+            raise SpecError(f"flow lacks t_end and times, or has both. {advice}")
         wanted = np.array([scalar("t_end", t_end, "a finite time")]) if times is None else increasing_times(times)
         if wanted[0] < begin:
             raise bad("times", f"{wanted[0]:g} .. {wanted[-1]:g}", f"times from t_start = {begin:g} on")
@@ -213,7 +214,7 @@ class Flow(nn.Module):
             raise bad("start.shape", tuple(start.shape), f"(n, {model.dim}) or (runs, n, {model.dim})")
         masses(model, start.shape[-2])  # says what does not fit
         if start.dtype not in DTYPES:
-            raise bad("start.dtype", start.dtype, " or ".join(map(str, DTYPES)), "start.double()")
+            raise bad("start.dtype", start.dtype, " or ".join(map(str, DTYPES)), "Give start.double().")
         for name, weight in self.weights.items():
             if weight.dtype != start.dtype or weight.device != start.device:
                 given = f"{start.dtype} on {start.device}"

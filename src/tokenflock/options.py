@@ -29,7 +29,10 @@ def matrix(name: str, values: Any, shape: tuple[int | None, ...]) -> Array:
         advice = "A complex spectrum has a real matrix: flock.weights.spectrum."
         raise bad(name, "complex numbers", f"real numbers of shape {wanted}", advice)
     if not array.ndim and np.isnan(array) and not is_number(values):
-        raise bad(name, values, f"numbers of shape {wanted}", "Give a numpy array or nested lists.")
+        advice = "Give a numpy array or nested lists."
+        if callable(values):
+            advice = "What varies in time is a flock.Schedule of flock.Flow(model, varying={name: schedule})."
+        raise bad(name, values, f"numbers of shape {wanted}", advice)
     if not fits or array.size == 0:
         raise bad(f"{name}.shape", array.shape, wanted, "Check the axes, or transpose.")
     if not np.isfinite(array).all():

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock import ending
-from tokenflock.arguments import instance, is_number, is_whole, named, numbers, positive
+from tokenflock.arguments import is_number, is_whole, named, numbers, positive
 from tokenflock.engine.choose import NAMES as ENGINES
 from tokenflock.engine.choose import choose, engine_named
 from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
@@ -255,7 +255,8 @@ class Job:
 
 def check_model(model: Any) -> None:
     """Whether this is a model at all."""
-    instance("model", model, Model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
+    if not isinstance(model, Model):
+        raise bad("model", model, "a flock.Model", "For example flock.Model(dim=2, beta=64.0).")
 
 
 def check_start(model: Model, start: Any) -> Array:

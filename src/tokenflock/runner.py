@@ -320,8 +320,8 @@ def is_told(wanted: Telling) -> bool:
 class Progress:
     """How far the runs are: a bar on a terminal, a function of the fraction, or nothing."""
 
-    def __init__(self, wanted: Telling, t_end: float) -> None:
-        self._t_end, self._long, self._lock = t_end, t_end >= LONG, threading.Lock()
+    def __init__(self, wanted: Telling, t_end: float, words: str = "simulate") -> None:
+        self._words, self._t_end, self._long, self._lock = words, t_end, t_end >= LONG, threading.Lock()
         self._tell = wanted if callable(wanted) else None
         self._bar_wanted = is_told(wanted) and self._tell is None
         self._bar: Any = None
@@ -378,7 +378,7 @@ class Progress:
             from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
             columns = (
-                TextColumn("simulate"),
+                TextColumn("{task.description}"),
                 BarColumn(),
                 TextColumn("{task.percentage:3.0f}%"),
                 TimeRemainingColumn(),
@@ -386,7 +386,7 @@ class Progress:
             )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("simulate", total=1.0, pace="")
+            self._task = self._bar.add_task(self._words, total=1.0, pace="")
         self._bar.update(self._task, completed=fraction, pace=pace)
 
     def end(self) -> None:

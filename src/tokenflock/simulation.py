@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tokenflock.accessor import register
-from tokenflock.arguments import flag, instance
+from tokenflock.arguments import flag
 from tokenflock.engine.contract import Merger, Outcome, Task
 from tokenflock.errors import EngineError, SpecError, bad, clash
 from tokenflock.geometry import Array
@@ -116,7 +116,7 @@ def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
         )
     reducers, times = (_listed(run, name) for name in ("reduce", "times"))
     if reducers and "reduce" not in changes:
-        raise SpecError(f"this run kept {', '.join(reducers)}: functions are not stored, pass reduce={{...}} again.")
+        raise SpecError(f"this run kept {', '.join(reducers)}: functions are not stored. Pass reduce={{...}} again.")
     dt = run.attrs.get("dt", math.nan)
     options: dict[str, Any] = {
         "times": times,
@@ -154,8 +154,9 @@ def check_progress(progress: Telling) -> None:
 def _checked_reducers(reduce: Mapping[str, Reducer] | None, positions: bool) -> dict[str, Reducer]:
     flag("positions", positions)
     example = "For example reduce={'last': lambda x: x[-1]}."
-    given = instance("reduce", {} if reduce is None else reduce, Mapping, "{name: function}", example)  # type: ignore[type-abstract]
-    reducers = dict(given)
+    if not isinstance(reduce, Mapping | None):
+        raise bad("reduce", reduce, "{name: function}", example)
+    reducers: dict[Any, Any] = {} if reduce is None else dict(reduce)
     for name, function in reducers.items():
         if not isinstance(name, str) or not name.isidentifier() or name in TAKEN or name.startswith("model_"):
             raise bad("reduce", name, "names that are identifiers and not those of a trajectory")
@@ -218,7 +219,8 @@ def _dataset(job: Job, found: Finished, wall: float) -> xr.Dataset:
         attrs[name] = sum(counts)
         if not single:
             data[name] = (RUN, np.array(counts))
-    _tell_bodies(data, attrs, records, single)
+    if all(record.bodies is not None for record in records):
+        _tell_bodies(data, attrs, records, single)
     if model.space == "rescaled":
         boolean = _boolean_from(found)
         if single:
@@ -302,8 +304,6 @@ def _ending(found: Finished) -> dict[str, Any]:
 def _tell_bodies(data: dict[str, Any], attrs: dict[str, Any], records: list[Record], single: bool) -> None:
     """What runs by implicit steps tell of their bodies: how many are left, and in a single run each merger."""
     told = [r.bodies for r in records if r.bodies is not None]
-    if len(told) < len(records):
-        return
     attrs["bodies"] = f"never formed: {told[0].never}" if told[0].never else "formed"
     attrs["opened"], attrs["slack"] = sum(b.opened for b in told), max(b.slack for b in told)
     if not single:

@@ -148,7 +148,9 @@ def validate(run: xr.Dataset) -> xr.Dataset:
     if run.attrs["schema"] > SCHEMA:
         raise bad("schema", run.attrs["schema"], f"<= {SCHEMA}", "The file is from a newer tokenflock: upgrade.")
     if "start" not in run or TIME not in run.coords:
-        raise SpecError("this trajectory lacks its start or its times: it cannot be used or repeated.")
+        raise SpecError(
+            "this trajectory lacks its start or its times: it cannot be used or repeated. Make it anew: flock.simulate."
+        )
     for name, axes in (
         ("start", (TOKEN, AXIS)),
         ("x", (TIME, TOKEN, AXIS)),

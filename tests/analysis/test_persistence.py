@@ -86,3 +86,11 @@ def test_what_cannot_be_used_is_refused():
     ):
         with pytest.raises(SpecError, match=words):
             call()
+
+
+@pytest.mark.parametrize("dim", [2, 5])
+def test_both_ways_to_the_shortest_tree_agree(dim):
+    x = flock.uniform(50, dim, seed=3)
+    fast, plain = persistence._edges(x), persistence._one_by_one(x)
+    np.testing.assert_allclose(np.sort(fast), np.sort(plain), rtol=1e-12)
+    assert persistence._edges(x[:1]).shape == (0,)

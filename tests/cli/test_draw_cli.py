@@ -167,6 +167,10 @@ def test_help_shows_no_types_of_python(verb):
     [
         (["bogus"], "there is no command bogus. `tokenflock --help` shows what there is."),
         (["diagnose"], "FILE is missing. `tokenflock diagnose --help` shows what there is."),
+        (
+            ["animate", "run.zarr", "run.gif"],
+            "run.gif is too much. What is to be written is said with --out. `tokenflock an",
+        ),
         (["check", "--trails", "3"], "there is no option --trails. Did you mean --trials?"),
         (["figure", "causal/2", "--beta", "16"], "change with --set NAME=VALUE"),
         (["explore", "--port", "x"], "--port cannot be used"),

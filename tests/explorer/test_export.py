@@ -199,3 +199,12 @@ def test_a_live_widget_computes_and_lets_go():
     thread = shown._connection._thread
     shown.close()
     assert not thread.is_alive()
+
+
+def test_hidden_states_are_measured_but_nothing_is_predicted_of_them():
+    origin = flock.transformer.record.Origin({"name": "tiny"}, True, "post", "numpy")
+    hidden = np.random.default_rng(0).normal(size=(4, 6, 9))
+    told = record(flock.transformer.record.trajectory(hidden, origin))["began"]
+    assert told["atlas"]["row"] == told["atlas"]["claim"] == ""
+    assert "weights of their own" in told["atlas"]["notes"][0]
+    assert "lasting" in told["measures"]

@@ -8,10 +8,10 @@ from serving import unpack
 
 import tokenflock as flock
 from tokenflock import spec
-from tokenflock.analysis import attention, clusters, energy, renyi
+from tokenflock.analysis import attention, clusters, energy, persistence, renyi
 from tokenflock.errors import SpecError
 from tokenflock.explorer import recipe, weights
-from tokenflock.explorer.measures import NAMES, Ruler
+from tokenflock.explorer.measures import NAMES, WITHIN, Ruler
 from tokenflock.explorer.messages import Limits
 from tokenflock.explorer.prediction import predict
 from tokenflock.explorer.presets import PRESETS
@@ -64,6 +64,22 @@ def test_a_frame_is_measured_by_the_definitions():
     assert found["consumed"] == renyi.consumed(x, told["centers"], 1 / 3).mean()
     first = session._frames[0, 0]
     assert found["gap"] == pytest.approx(flock.geometry.distance(x, first).max(), abs=1e-7)  # arccos near 1
+
+
+@pytest.mark.parametrize("space", ["sphere", "euclidean"])
+def test_clusters_without_a_radius_are_those_of_the_analysis(space):
+    model = flock.Model(dim=3, beta=20.0, space=space)
+    x = flock.start.planted(60, 3, 5, 0.05, seed=1) * (1.0 if space == "sphere" else 7.0)
+    ruler = Ruler(model, x)
+    found = dict(zip(NAMES, ruler.measure(x, ruler.labels(x)), strict=True))
+    told = persistence.lasting(x, space)
+    assert told.clear
+    assert (found["lasting"], found["lasting_from"], found["lasting_to"]) == (told.count, told.low, told.high)
+    radii = ruler.described()["radii"]
+    assert [found[name] for name in WITHIN] == persistence.counts(x, radii, space).tolist()
+    assert radii[0] < told.low < told.high < radii[-1]
+    left_out = dict(zip(NAMES, ruler.measure(x, ruler.labels(x), with_pairs=False), strict=True))
+    assert np.isnan([left_out[name] for name in ("energy", "lasting", *WITHIN)]).all()
 
 
 @pytest.mark.parametrize("dim", [3, 5])

@@ -13,6 +13,7 @@ import { keyboard } from "./keyboard";
 import { layout } from "./layout";
 import { type Frame, unpack } from "./packets";
 import { Player } from "./player";
+import { Radii } from "./radii";
 import { Scene } from "./scene";
 import { choices, helpDialog, shareDialog } from "./share";
 import type { Source } from "./source";
@@ -45,6 +46,7 @@ export class App {
   readonly theme: Theme;
   received = 0; // frames that came
   readonly atlas = new AtlasCard();
+  readonly radii = new Radii();
   readonly attention = new Attention();
   readonly attending: Attending;
   private root: HTMLElement;
@@ -124,6 +126,7 @@ export class App {
     this.attending.begin();
     this.controls.took(began);
     this.atlas.take(began);
+    this.radii.begin();
     this.describe();
     const first = unpack(packet);
     if (first.kind === "frame") this.fill([first.frame], first.axes);
@@ -268,6 +271,7 @@ export class App {
     // Controls that were changed meanwhile keep what they say: their own run is on its way.
     if (JSON.stringify(this.controls.spec.model) === JSON.stringify(this.current().model)) this.controls.took(began);
     this.atlas.take(began);
+    this.radii.begin();
     this.scene.begin(this.store, this.view, this.fresh);
     this.held = this.fresh && this.view.time !== null;
     if (this.held) [this.player.time, this.view.time] = [this.view.time!, null];
@@ -351,6 +355,7 @@ export class App {
     this.scene.show(this.store, place, this.view, this.attending.row, this.attending.token);
     this.charts.at(this.store, place.before, this.player.place);
     this.atlas.at(this.store, place.before);
+    this.radii.at(this.store, place.before);
     this.root.dataset.clusters = this.atlas.element.dataset.clusters;
     this.root.dataset.time = String(this.player.time);
     this.attending.at(place.before);

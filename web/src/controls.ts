@@ -144,7 +144,7 @@ export class Controls {
     const options = [...plain(kinds), ...(kinds.includes(kind) ? [] : ([[kind, kind]] as [string, string][]))];
     return [
       powers(
-        "n",
+        "tokens n",
         start.n_tokens ?? start.array?.length ?? 1,
         1,
         10000,
@@ -156,7 +156,7 @@ export class Controls {
         },
         "n_tokens",
       ),
-      number("d", model.dim, { min: 1, max: 64, whole: true, name: "dim", title: "Dimension" }, (value) =>
+      number("dim d", model.dim, { min: 1, max: 64, whole: true, name: "dim", title: "Dimension" }, (value) =>
         this.dimension(value),
       ),
       select("start", kind, options, chooseKind, "The law of the tokens at time 0", "start"),

@@ -25,7 +25,7 @@ export function layout(app: App, stage: HTMLElement, live: boolean, gallery: boo
     ),
     live ? h("nav", { class: "side left", "aria-label": "Controls" }, app.controls.element) : null,
     h("main", { class: "middle" }, app.sentence, stage, app.legend, app.alert.element),
-    h("aside", { class: "side right" }, app.atlas.element, app.attention.element),
+    h("aside", { class: "side right" }, app.atlas.element, app.radii.element, app.attention.element),
     app.charts.element,
     app.player.element,
     app.gallery.dialog,

@@ -134,7 +134,7 @@ export function timeFields(controls: Controls): HTMLElement[] {
   const fixed = ["euler", "heun", "rk4", "layers"].includes(scheme);
   return [
     number(
-      "t end",
+      "t_end",
       simulate.t_end,
       { min: 1e-6, max: 1e300, name: "t_end", title: "1e30 is fine: long times play on a logarithmic clock." },
       (value) => {

@@ -109,6 +109,7 @@ export interface Began {
   recipe: { toml: string; python: string };
   measures: string[];
   radius: number;
+  radii: number[];
   delta: number | null;
   centers: number[];
   strong: number[];

@@ -45,7 +45,9 @@ def explore(
     which = saved.number(run)
     if export:
         if len(files or []) != 2:
-            raise SpecError("--export needs a saved run and a file: tokenflock explore --export run.zarr page.html")
+            raise SpecError(
+                "--export needs a saved run and a file. For example: `tokenflock explore --export run.zarr page.html`."
+            )
         assert files is not None
         return _export(files[0], files[1], which, overwrite)
     if len(files or []) > 1 or overwrite:

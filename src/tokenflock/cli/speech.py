@@ -75,12 +75,15 @@ def _misused(error: Any) -> int:
     words = error.format_message().rstrip(".?")
     words = re.sub(r"^Missing argument '?(.+?)'?$", r"\1 is missing", words)
     words = re.sub(r"^Missing option '?(.+?)'?$", r"\1 is missing", words)
+    words = re.sub(r"^Got unexpected extra arguments?(?:\(s\))? \((.+?)\)$", r"\1 is too much", words)
     words = re.sub(r"^No such (\w+):? '?([^' ]+?)'?(?=$|[. ;(])", r"there is no \1 \2", words)
     words = re.sub(r" *\(Possible options: (.+?)\)", lambda m: _nearest(words, m[1].split(", ")), words)
     words = re.sub(r"^Invalid value for '?(.+?)'?: ", r"\1 cannot be used: ", words).replace(" Did you", ". Did you")
     words = words.replace("..", ".")
     if path.endswith(" figure") and "no option" in words:
         words = f"{words.partition('. Did you')[0]}. Parameters of a figure change with --set NAME=VALUE"
+    if words.endswith("is too much") and re.search(r" (plot|animate|figure|simulate|check)$", path):
+        words += ". What is to be written is said with --out"
     end = "?" if "Did you mean" in words else "."
     say(f"error: {words}{end} `{path} --help` shows what there is.", "red")
     return int(getattr(error, "exit_code", 2))

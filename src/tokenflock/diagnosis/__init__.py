@@ -32,6 +32,8 @@ from tokenflock.diagnosis.growing import gathering, identical, turning, uncovere
 from tokenflock.diagnosis.stepping import ending, fixed_steps, off_sphere, repeated
 from tokenflock.diagnosis.symptom import Diagnosis, Symptom
 from tokenflock.engine.contract import Outcome
+from tokenflock.runner import Telling
+from tokenflock.simulation import check_progress
 from tokenflock.trajectory import RUN, TIME, validate
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def diagnose(run: xr.Dataset, which: int | None = None, *, again: bool = True) -> Diagnosis:
+def diagnose(run: xr.Dataset, which: int | None = None, *, again: bool = True, progress: Telling = None) -> Diagnosis:
     """What this trajectory suffers from: a `Diagnosis`; print it. What would take more than seconds is left out, named.
 
     **Main arguments**
@@ -70,7 +72,8 @@ def diagnose(run: xr.Dataset, which: int | None = None, *, again: bool = True) -
     **Other arguments**
 
     - `again`: repeat the run, finer and from disturbed starts, if that takes seconds: without it neither its accuracy
-      nor its dependence on the start can be told.
+      nor its dependence on the start can be told. That may take longer than the run did, up to some 8 s.
+    - `progress`: how far that is: True, False, or a function of the fraction; left out: a bar, on a terminal.
     """
     dataset("run", run, "a trajectory (an xarray.Dataset)", "Make one with flock.simulate, or flock.load a file.")
     if tables.is_sweep(run):
@@ -79,9 +82,10 @@ def diagnose(run: xr.Dataset, which: int | None = None, *, again: bool = True) -
         return tables.states(run)
     validate(run)
     flag("again", again)
+    check_progress(progress)
     runs = run.sizes.get(RUN, 1) if RUN in run["start"].dims else 1
     index = _which(run, which, runs)
-    evidence = Evidence(run, index, BUDGET_S)
+    evidence = Evidence(run, index, BUDGET_S, progress)
     kinds: dict[str, Kind] = {"the runs of the ensemble": lambda e: _ensemble(run, runs)} if runs > 1 else {}
     kinds |= {words: kind for words, kind in KINDS.items() if again or kind is not repeated}
     findings = [*_seen(evidence, kinds), *_missing(evidence)]

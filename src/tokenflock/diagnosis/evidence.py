@@ -19,7 +19,7 @@ from tokenflock.engine.traits import no_implicit, traits
 from tokenflock.errors import EngineError, TokenflockError
 from tokenflock.geometry import Array, distance, retract, tangent
 from tokenflock.request import AUTO, IMPLICIT, LONG, Request
-from tokenflock.runner import Runner
+from tokenflock.runner import Progress, Runner, Telling, is_told
 from tokenflock.simulation import simulate
 from tokenflock.trajectory import RUN, TIME, model_of
 
@@ -46,10 +46,12 @@ class Again(NamedTuple):
 
 
 class Evidence:
-    """One run of a trajectory. seconds: how long looking at it may take, from now on."""
+    """One run of a trajectory. seconds: how long looking at it may take, from now on; progress: who hears of it."""
 
-    def __init__(self, data: xr.Dataset, index: int | None, seconds: float = math.inf) -> None:
-        self.seconds, self._until = seconds, clock.monotonic() + seconds
+    def __init__(
+        self, data: xr.Dataset, index: int | None, seconds: float = math.inf, progress: Telling = False
+    ) -> None:
+        self.seconds, self._until, self._progress = seconds, clock.monotonic() + seconds, progress
         self.model = model_of(data)
         one = data if index is None or RUN not in data.dims else data.isel({RUN: index})
         self.attrs, self.scheme, self.dtype = data.attrs, str(data.attrs["scheme"]), str(data.attrs["dtype"])
@@ -252,6 +254,9 @@ class Evidence:
         """The positions of runs at the times, if they can be had before the time of this diagnosis is over."""
         job = Request(self.model, float(times[-1]), times, **how).starting(starts)
         runs = Runner(job.engine, job.request.task, job.request.kept, {}, positions=True, progress=False)
+        if is_told(self._progress):
+            words = f"repeating the run, finer, for {self.seconds:g} s at most"
+            runs.progress = Progress(self._progress, job.request.task.t_end, words)
         left = self._until - clock.monotonic()
         # A flag that loops of steps look at: a call of an implicit one can take seconds before it comes back.
         timer = threading.Timer(max(0.0, left), runs.stop.fill, (1,)) if math.isfinite(left) else None

@@ -37,7 +37,8 @@ def choose(name: str, model: Model, dtype: str, n_tokens: int = 0, task: Task | 
     """
     engine = engine_named(_best(model, dtype, n_tokens, task) if name == "auto" else name)
     if why := engine.supports(model, dtype):
-        raise EngineError(f"engine={name!r} cannot run this model. {why}")
+        advice = "" if name == "auto" else " Try engine='auto'."
+        raise EngineError(f"engine={name!r} cannot run this model. {why}{advice}")
     if task is not None and task.scheme_name not in engine.schemes:
         others = "explicit schemes only" if task.scheme_name not in Engine.schemes else ", ".join(engine.schemes)
         able = next(other for other in HOMES if task.scheme_name in engine_named(other).schemes)

@@ -59,7 +59,7 @@ def check_description(raw: Mapping[str, Mapping[str, Any]], limits: Limits) -> N
 
 def _no_files(item: Any) -> None:
     if (isinstance(item, Mapping) and "file" in item) or (isinstance(item, str) and item.endswith(".npy")):
-        raise SpecError("a page cannot read files: give the numbers themselves, or a family of matrices.")
+        raise SpecError("a page cannot read files. Give the numbers themselves, or a family of matrices.")
     if isinstance(item, Mapping | list):
         for inner in item.values() if isinstance(item, Mapping) else item:
             _no_files(inner)
@@ -133,7 +133,7 @@ def _check_start(table: Mapping[str, Any], limits: Limits) -> None:
         return _check_numbers("[start] array", table["array"], (limits.tokens, limits.dim))
     _, keywords = spec.named("start", {"kind": "uniform"} | dict(table), "kind", STARTS)
     if "n_tokens" not in keywords:
-        raise SpecError("[start] lacks n_tokens, the number of tokens.")
+        raise SpecError("[start] lacks n_tokens, the number of tokens. Give for example n_tokens = 64.")
     advice = "Take fewer tokens, or use flock.simulate."
     if not whole(keywords["n_tokens"]):
         raise bad("[start] n_tokens", keywords["n_tokens"], f"a whole number from 1 to {limits.tokens}", advice)

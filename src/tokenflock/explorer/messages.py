@@ -66,7 +66,7 @@ def parse(text: Any) -> dict[str, Any]:
     spec.known(f"key of message {kind!r}", (key[:MOST_TEXT] for key in message if key != "type"), fields)
     for key, (fits, words) in fields.items():
         if key not in message:
-            raise SpecError(f"the message {kind!r} lacks {key}: {words}.")
+            raise SpecError(f"the message {kind!r} lacks {key}. Give {words}.")
         if not fits(message[key]):
             raise bad(f"{kind}.{key}", short(message[key]), words)
     _check_leaves(message)

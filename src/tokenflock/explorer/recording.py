@@ -13,15 +13,17 @@ from tokenflock.errors import bad
 from tokenflock.explorer import frames, projection, recipe
 from tokenflock.explorer.began import began
 from tokenflock.explorer.measures import FEW, NAMES, Ruler
+from tokenflock.explorer.prediction import Prediction
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.trajectory import PARTS, describe, model_of, validate
+from tokenflock.transformer.record import SCHEME
 
 if TYPE_CHECKING:
     import xarray as xr
 
 FRAMES = 500  # a longer run is thinned
-ENERGIES = 60  # frames of a large run whose energy is computed: a pair of tokens each
+ENERGIES = 60  # frames of a large run of which all pairs of tokens are looked at
 WRITTEN = 6_000  # numbers of a start that are written out in its run.toml
 LONG = 30.0  # times from the first kept one to the last: beyond this factor the page opens on a logarithmic clock
 
@@ -34,9 +36,11 @@ def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dic
     times, x = times[keep], x[keep]
     seen = projection.choose(model)
     ruler = Ruler(model, start)
+    if run.attrs["scheme"] == SCHEME:
+        ruler.prediction = Prediction(None, np.zeros(0), {}, ("the layers of this network have weights of their own",))
     labels = np.stack([ruler.labels(frame) for frame in x])
     every = 1 if x.shape[1] <= FEW else max(1, len(x) // ENERGIES)
-    numbers = np.stack([ruler.measure(x[k], labels[k], with_energy=k % every == 0) for k in range(len(x))])
+    numbers = np.stack([ruler.measure(x[k], labels[k], with_pairs=k % every == 0) for k in range(len(x))])
     shown = seen(x)
     data, scales = frames.record(shown, labels, numbers)
     spec = _spec(run, model, start)

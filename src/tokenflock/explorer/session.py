@@ -195,7 +195,7 @@ class Session:
             cheap = len(x) <= FEW or k in (0, self.total - 1) or self._energy_s <= ENERGY_SHARE * self._spent
             labels = ruler.labels(x)
             self._labels[k] = np.minimum(labels, frames.MOST_LABELS)
-            self._measures[k] = ruler.measure(x, labels, with_energy=cheap)
+            self._measures[k] = ruler.measure(x, labels, with_pairs=cheap)
             self.measured += 1
             now = clock.perf_counter()
             self._energy_s += (now - began) if cheap else 0.0
@@ -235,7 +235,7 @@ class Session:
 
     def _running(self) -> None:
         if not self._stages or not self.measured:
-            raise SpecError("there is no run yet: start one first.")
+            raise SpecError("there is no run yet. Start one first.")
 
     def _at(self, frame: int) -> tuple[Array, float, Any]:
         self._running()

@@ -120,7 +120,7 @@ def _tokens(ax: plot.Axes, x: Array, spherical: bool) -> Callable[[int], None]:
         flat, near = x @ eye[:2].T, x @ eye[2] >= 0
     else:
         flat, near = _flat(x), np.ones(x.shape[:2], dtype=bool)
-        reach = float(np.abs(flat).max()) * 1.08 or 1.0
+        reach = 1.08 if spherical else float(np.abs(flat).max()) * 1.08 or 1.0
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="the two main directions")
         if spherical:
             turn = np.linspace(0, 2 * np.pi, 181)

@@ -23,6 +23,20 @@ if TYPE_CHECKING:
     from tokenflock.sweeps.sweep_store import SweepStore
 
 __all__ = ["open_store", "sweep"]
+#: arguments of `sweep` itself, which may be meant when it is given one that simulate has not
+OWN = (
+    "axes",
+    "start",
+    "n_tokens",
+    "record",
+    "replicates",
+    "store",
+    "workers",
+    "cluster",
+    "timeout",
+    "hours",
+    "progress",
+)
 
 
 def sweep(
@@ -99,9 +113,11 @@ def _planned(
     model: Any, axes: Mapping[str, Any] | None, start: Any, simulate: dict[str, Any], more: dict[str, Any]
 ) -> tuple[Plan, dict[str, Any]]:
     """The plan, and the options of its execution that its file has."""
+    from tokenflock import spec
     from tokenflock.sweeps import toml
     from tokenflock.sweeps.plan import Plan
 
+    spec.known("argument of flock.sweep", simulate, dict.fromkeys((*OWN, *spec.SIMULATE)))
     if not isinstance(model, str | Path | Plan):
         return Plan(model, {} if axes is None else axes, start=start, simulate=simulate, **more), {}
     if axes is not None or start is not None or simulate:

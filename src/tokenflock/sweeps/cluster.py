@@ -214,7 +214,9 @@ class _Tasks:
         if isinstance(error, TokenflockError):
             raise error
         if error is not None:
-            raise EngineError(f"shard {shard} failed on the cluster: {type(error).__name__}: {error}") from error
+            why = f"{type(error).__name__}: {error}"
+            advice = f"Compute it here to see more: --shard {shard}/{len(self._store.grid)}, without the cluster."
+            raise EngineError(f"shard {shard} failed on the cluster ({why}). {advice}") from error
         left = len(self._store.pending())
         raise EngineError(
             f"the Dask scheduler at {self._where!r} is gone. Everything that was reported done is in the store, "

@@ -44,5 +44,6 @@ class WorkerDeaths:
             return
         if run is None:
             where = f"in shard {self._shard} outside of its runs ({report.death})"
-            raise EngineError(f"{DEATHS} workers died {where}: while they set up a point, or wrote.")
+            advice = "Look at the memory and the disk; workers=0 computes in this process, and shows more."
+            raise EngineError(f"{DEATHS} workers died {where}: while they set up a point, or wrote. {advice}")
         self.lost[run] = ("lost", f"{DEATHS} workers died in it ({report.death}).")

@@ -87,7 +87,7 @@ def inside(x: Any, basis: Any) -> Array:
     if L.ndim != 2 or len(L) != y.shape[-1] or not L.size:
         raise bad("basis.shape", L.shape, f"({y.shape[-1]}, m)", "The columns span the subspace.")
     if np.abs(L.T @ L - np.eye(L.shape[1])).max() > 1e-8:
-        raise bad("basis", "columns that are not orthonormal", "orthonormal columns", "numpy.linalg.qr(basis)[0]")
+        raise bad("basis", "columns that are not orthonormal", "orthonormal columns", "Give numpy.linalg.qr(basis)[0].")
     return np.asarray(np.linalg.norm(y @ L, axis=-1))
 
 

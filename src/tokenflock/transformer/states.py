@@ -40,7 +40,8 @@ class Original:
 
         self.network, self.dtype = network, dtype
         if not (network.folder / "config.json").is_file():
-            raise FileError(f"transformers reads folders with a config.json, and {network.name!r} is none.")
+            advice = "Give the folder of the model; without it our own blocks run: flock.transformer.stack."
+            raise FileError(f"transformers reads folders with a config.json, and {network.name!r} is none. {advice}")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -53,7 +54,8 @@ class Original:
                 )
         except Exception as error:  # transformers raises many kinds; none of them is ours to explain
             said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise FileError(f"transformers cannot load {network.name!r}: {said}") from error
+            advice = "Fetch it again; without transformers our own blocks run: flock.transformer.stack."
+            raise FileError(f"transformers cannot load {network.name!r} ({said}). {advice}") from error
         self.model.eval().to(getattr(torch, dtype))
 
     def run(self, given: Any, attention: bool = True) -> xr.Dataset:

@@ -53,7 +53,9 @@ def numbers(path: Path) -> list[list[int]]:
 
 def check(ids: Any, vocabulary: int, longest: int | None, what: str = "ids") -> Ids:
     """Token ids that the model knows, and no more of them than it takes."""
-    array = whole_numbers(str(what), ids, "whole numbers (n,), at least one")
+    is_text = isinstance(ids, str) or getattr(getattr(ids, "dtype", None), "kind", "") == "U"
+    advice = "Of a text: flock.transformer.wording.Encoder(network.folder)(text)." if is_text else ""
+    array = whole_numbers(str(what), ids, "whole numbers (n,), at least one", advice)
     known = whole("vocabulary", vocabulary, 0)
     if array.ndim != 1 or not array.size:
         raise bad(what, f"shape {array.shape}", "whole numbers (n,), at least one")

@@ -177,7 +177,7 @@ def layered(value: Any, layer: FeedForward, start: Array, times: Array, form: st
         raise unknown("form", form, ("tokens", "printed"))
     z = tokens_through(np.asarray(value), layer.w, layer.activation, start, times, rtol=1e-7)
     if z is None:
-        raise TokenflockError("The run with a feed-forward layer on tokens did not get to its end: lower t_end.")
+        raise TokenflockError("The run with a feed-forward layer on tokens did not get to its end. Lower t_end.")
     return z
 
 
