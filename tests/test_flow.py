@@ -478,7 +478,7 @@ BAD_STARTS = {
     "nan": (torch.eye(2, dtype=torch.float64) * torch.nan, {"t_end": 1.0}, "nan or inf"),
     "float32": (torch.eye(2), {"t_end": 1.0}, r"torch.float32.*torch.float64.*flow.to\(start\)"),
     "integers": (torch.eye(2, dtype=torch.int64), {"t_end": 1.0}, r"start.double\(\)"),
-    "no time": (torch.eye(2, dtype=torch.float64), {}, "give t_end or times"),
+    "no time": (torch.eye(2, dtype=torch.float64), {}, "Give one of them"),
     "both": (torch.eye(2, dtype=torch.float64), {"t_end": 1.0, "times": [1.0]}, "one of them"),
     "backwards": (torch.eye(2, dtype=torch.float64), {"times": [1.0, 0.5]}, "strictly increasing"),
     "too early": (torch.eye(2, dtype=torch.float64), {"t_end": 1.0, "t_start": 2.0}, "from t_start = 2 on"),

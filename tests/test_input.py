@@ -109,7 +109,7 @@ def test_a_model_that_cannot_be_is_refused(options, words):
 def test_an_option_that_a_model_does_not_have_is_refused():
     with pytest.raises(TypeError, match="temperature"):
         flock.Model(dim=2, temperature=1.0)
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="stand without a name"):
         flock.Model(2, 64.0)
 
 

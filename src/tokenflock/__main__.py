@@ -40,13 +40,24 @@ def main() -> None:
     from tokenflock import cli
 
     code: int | None = None
+    pressed: list[bool] = []
+
+    def press(*_: object) -> NoReturn:
+        pressed.append(True)
+        raise KeyboardInterrupt
+
     try:
-        signal.signal(signal.SIGINT, ours)  # commands say themselves what they have written by then
+        # Commands say themselves what they have written by then.
+        signal.signal(signal.SIGINT, press if ours is signal.default_int_handler else ours)
         try:
             cli.main()
             code = 0
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except Exception:
+            if pressed:  # libraries in C make another error of it, when it comes while they import each other
+                _end()
+            raise
         if heard:  # Python takes handlers back before its libraries end, and Ctrl-C would then kill the process
             signal.signal(signal.SIGINT, lambda *_: _leave(code))
             atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

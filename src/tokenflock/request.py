@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +26,7 @@ from tokenflock.engine.choose import choose, engine_named
 from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
 from tokenflock.engine.machine import environment
 from tokenflock.engine.traits import no_implicit, pace, traits
-from tokenflock.errors import SpecError, bad, clash
+from tokenflock.errors import SpecError, bad, clash, warn
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, masses
@@ -284,9 +283,7 @@ def check_start(model: Model, start: Any) -> Array:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("start", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {OFF_SPHERE:g}", advice)
     if off > SILENT:
-        warnings.warn(
-            f"start is up to {off:.1e} off the sphere: its tokens were divided by their length.", stacklevel=4
-        )
+        warn(f"start is up to {off:.1e} off the sphere: its tokens were divided by their length.")
     return retract(x) if off > SILENT else x  # dividing again would change the last bit: `again` must not
 
 

@@ -7,7 +7,6 @@ import json
 import math
 import platform
 import time as clock
-import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
@@ -18,7 +17,7 @@ import numpy as np
 from tokenflock.accessor import register
 from tokenflock.arguments import flag
 from tokenflock.engine.contract import Merger, Outcome, Task
-from tokenflock.errors import EngineError, SpecError, bad, clash
+from tokenflock.errors import EngineError, SpecError, bad, clash, warn
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.preparation import prepared
@@ -184,7 +183,7 @@ def _tell_failures(found: Finished) -> None:
     listed = [f"run {r} at t = {record.t:.4g}" for r, record in failed.items()]
     more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
     told = f"{len(failed)} of {len(found.records)} runs failed, {', '.join(listed[:MOST_LISTED])}{more}"
-    warnings.warn(f"{told}: their later frames are nan, see run.outcome. {why.value}", stacklevel=3)
+    warn(f"{told}: their later frames are nan, see run.outcome. {why.value}")
 
 
 @lru_cache

@@ -90,6 +90,30 @@ def test_an_import_that_is_interrupted_is_told():
     assert (done.returncode, done.stderr) == (130, "Interrupted: nothing was written.\n")
 
 
+def test_an_import_in_c_that_makes_another_error_of_ctrl_c_is_told_too():
+    code = (
+        "import signal, sys\nfrom tokenflock import __main__\n"
+        "class Press:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'xarray':\n"
+        "            try:\n"
+        "                signal.raise_signal(signal.SIGINT)\n"
+        "            except KeyboardInterrupt:\n"
+        "                raise ImportError('multiarray failed to import') from None\n"
+        "sys.meta_path.insert(0, Press())\n__main__.main()\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *SIMULATE],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONG_S,
+    )
+    assert (done.returncode, done.stderr) == (130, "Interrupted: nothing was written.\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
 @pytest.mark.parametrize("words", [("--help",), ("simulate", "--help"), ("--version",), SIMULATE])
 def test_an_answer_that_cannot_be_written_is_a_sentence(words):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ import typer
 
 from tokenflock.cli import place
 from tokenflock.cli.speech import app, say, show, spoken
-from tokenflock.errors import SpecError, bad, clash
+from tokenflock.errors import SpecError, bad, clash, warn
 
 if TYPE_CHECKING:
     from tokenflock.sweeps.execution import ExecutionOptions
@@ -216,7 +215,7 @@ def _export(store: SweepStore, path: Path, overwrite: bool) -> Path:
     data = store.load()
     if data.attrs["runs_done"] < data.attrs["runs"]:
         left = data.attrs["runs"] - data.attrs["runs_done"]
-        warnings.warn(f"{left} runs are not done yet: their outcome is -1.", stacklevel=2)
+        warn(f"{left} runs are not done yet: their outcome is -1.")
     with reading(store.path):
         data = data.load()
     return export.export(data, path, overwrite)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Ensemble, EnsembleEngine, Outcome, Task, n_pairs
 from tokenflock.engine.machine import DEVICE as VARIABLE
-from tokenflock.errors import EngineError, bad, missing
+from tokenflock.errors import EngineError, bad, missing, warn
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model
@@ -278,7 +277,7 @@ class GpuEnsemble:
             self.runs.advance(times, frames, filled, patience)
         if self._waves is not None and self._waves.velocity_error > self._allowed:
             told = f"velocities of this run have errors of about {self._waves.velocity_error:.1e}"
-            warnings.warn(f"engine='gpu' with waves: {told}. For more digits use engine='cpu'.", stacklevel=2)
+            warn(f"engine='gpu' with waves: {told}. For more digits use engine='cpu'.")
             self._waves = None  # once is enough
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import tempfile
 import time
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenflock.arguments import scalar, whole
 from tokenflock.engine.machine import threads
-from tokenflock.errors import bad, clash
+from tokenflock.errors import bad, clash, warn
 from tokenflock.sweeps import sweep_store
 from tokenflock.sweeps.cost_estimate import estimate_cost
 from tokenflock.sweeps.local import in_this_process, in_workers
@@ -79,7 +78,7 @@ def run_sweep(plan: Plan, path: Path | None, options: ExecutionOptions, progress
             if not scratch.exists():
                 raise
             left = len(SweepStore(scratch).pending())
-            warnings.warn(f"Interrupted: {left} shards were not computed, their runs have outcome -1.", stacklevel=3)
+            warn(f"Interrupted: {left} shards were not computed, their runs have outcome -1.")
         return SweepStore(scratch).load().load()
 
 
@@ -130,7 +129,7 @@ def _shards_to_compute(store: SweepStore, options: ExecutionOptions) -> list[int
     if damaged := store.verify():
         names = ", ".join(str(shard) for shard in damaged[:5]) + (", ..." if len(damaged) > 5 else "")
         told = f"{len(damaged)} of {len(store.grid)} shards of {store.path} are damaged ({names})"
-        warnings.warn(f"{told}: they are computed again.", stacklevel=4)
+        warn(f"{told}: they are computed again.")
         store.forget(damaged)
     if options.retry:
         store.forget(list(store.failed()))

@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-import warnings
 from typing import Any
 
 import dask
 from dask_jobqueue.slurm import SLURMCluster, SLURMJob
 from distributed.core import Status
 
-from tokenflock.errors import EngineError
+from tokenflock.errors import EngineError, warn
 
 LOOK_S = 15.0  # between two questions to the queue; there are none while every job works
 ROUNDS = 3  # so many times jobs were lost, and no worker was there: it has a reason
@@ -79,7 +78,7 @@ class WatchedCluster(SLURMCluster):
         reasons = {queue[job.job_id] for job in idle.values() if job.job_id in queue}
         if reasons and "None" not in reasons and not self._worked and not self._told:
             self._told = True
-            warnings.warn(f"no job of Slurm runs yet ({', '.join(sorted(reasons))}): waiting for one.", stacklevel=2)
+            warn(f"no job of Slurm runs yet ({', '.join(sorted(reasons))}): waiting for one.")
 
     def _names(self, name: str) -> set[str]:
         """The names of the workers of a job."""

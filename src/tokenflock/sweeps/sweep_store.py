@@ -16,7 +16,6 @@ import os
 import shutil
 import tempfile
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -27,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.arguments import digits
-from tokenflock.errors import FileError, SpecError, TokenflockError, bad
+from tokenflock.errors import FileError, SpecError, TokenflockError, bad, warn
 from tokenflock.simulation import versions
 from tokenflock.store import is_sealed, seal
 from tokenflock.sweeps.durable import fsync_files
@@ -291,7 +290,7 @@ def open_for(path: Path, plan: Plan) -> SweepStore | None:
         raise damaged(path)
     then, now = json.loads(store.attrs["versions"]), versions()
     if other := [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]:
-        warnings.warn(f"{path} was begun with {', '.join(other)}: the last bits may differ.", stacklevel=4)
+        warn(f"{path} was begun with {', '.join(other)}: the last bits may differ.")
     return store
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -59,7 +58,7 @@ from tokenflock.engine.harmonic.sphere import sphere
 from tokenflock.engine.harmonic.velocity import sum_waves, waves_velocity
 from tokenflock.engine.machine import threads
 from tokenflock.engine.traits import traits
-from tokenflock.errors import EngineError, bad
+from tokenflock.errors import EngineError, bad, warn
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, kind_at
@@ -167,7 +166,7 @@ class HarmonicStepper(CpuStepper):
         if self.error > allowed and not self._warned and self.outcome is not Outcome.COLLAPSED:
             self._warned = True
             told = f"velocities of this run have errors of about {self.error:.1e} since t = {self.t:.3g}"
-            warnings.warn(f"engine='harmonic': {told}. For more digits use engine='cpu'.", stacklevel=2)
+            warn(f"engine='harmonic': {told}. For more digits use engine='cpu'.")
         return done
 
 
