@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 Inside = Callable[[Reals], Any]
+PACKAGE = Path(__file__).parent
 FAMILIAR = 10**5  # a bound above this is told to those only who passed it
 T = TypeVar("T")
 LONGEST_NAME, LONGEST_PATH = 255, 4000  # bytes that a name in a folder, and a path, may have
@@ -194,3 +198,12 @@ def digits(given: str) -> int | None:
 def is_whole(value: object) -> bool:
     """Whether a value that a user gave is a whole number, whatever its type was said to be."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def warn(message: str) -> None:
+    """A warning at the line that led to it: the innermost one outside of this package."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2  # 1 is the line below
+    while frame is not None and Path(frame.f_code.co_filename).is_relative_to(PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)

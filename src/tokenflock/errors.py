@@ -6,12 +6,9 @@ import difflib
 import json
 import re
 import shlex
-import sys
-import warnings
 from collections.abc import Iterable
 from contextvars import ContextVar
 from pathlib import Path
-from types import FrameType
 
 #: Whether half a run is of no use, as to a claim: Ctrl-C then ends `simulate` instead of giving what there is.
 WHOLE_RUNS: ContextVar[bool] = ContextVar("WHOLE_RUNS", default=False)
@@ -33,7 +30,6 @@ PLACES = {
     "rd": "R^d is space='euclidean'.",
     "r^d": "R^d is space='euclidean'.",
 }
-PACKAGE = Path(__file__).parent
 MOST_NAMED = 20  # names that an error lists beside the one it takes to be meant: more are a wall of words
 
 
@@ -131,12 +127,3 @@ def install_command(extra: str) -> str:
 def missing(package: str, extra: str, purpose: str) -> MissingExtra:
     """Name the one command that installs an optional package."""
     return MissingExtra(f"{purpose} needs {package}. Install it with: {install_command(extra)}")
-
-
-def warn(message: str) -> None:
-    """A warning at the line that led to it: the innermost one outside of this package."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 2  # 1 is the line below
-    while frame is not None and Path(frame.f_code.co_filename).is_relative_to(PACKAGE):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)

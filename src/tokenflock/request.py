@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock import ending
-from tokenflock.arguments import is_number, is_whole, named, numbers, positive
+from tokenflock.arguments import is_number, is_whole, named, numbers, positive, warn
 from tokenflock.engine.choose import NAMES as ENGINES
 from tokenflock.engine.choose import choose, engine_named
 from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
 from tokenflock.engine.machine import environment
 from tokenflock.engine.traits import no_implicit, pace, traits
-from tokenflock.errors import SpecError, bad, clash, warn
+from tokenflock.errors import SpecError, bad, clash
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, masses

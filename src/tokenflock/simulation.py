@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tokenflock.accessor import register
-from tokenflock.arguments import flag
+from tokenflock.arguments import flag, warn
 from tokenflock.engine.contract import Merger, Outcome, Task
-from tokenflock.errors import EngineError, SpecError, bad, clash, warn
+from tokenflock.errors import EngineError, SpecError, bad, clash
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.preparation import prepared

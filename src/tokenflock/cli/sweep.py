@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tokenflock.arguments import warn
 from tokenflock.cli import place
 from tokenflock.cli.speech import app, say, show, spoken
-from tokenflock.errors import SpecError, bad, clash, warn
+from tokenflock.errors import SpecError, bad, clash
 
 if TYPE_CHECKING:
     from tokenflock.sweeps.execution import ExecutionOptions

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.arguments import warn
 from tokenflock.engine.contract import Ensemble, EnsembleEngine, Outcome, Task, n_pairs
 from tokenflock.engine.machine import DEVICE as VARIABLE
-from tokenflock.errors import EngineError, bad, missing, warn
+from tokenflock.errors import EngineError, bad, missing
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model

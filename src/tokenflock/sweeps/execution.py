@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenflock.arguments import scalar, whole
+from tokenflock.arguments import scalar, warn, whole
 from tokenflock.engine.machine import threads
-from tokenflock.errors import bad, clash, warn
+from tokenflock.errors import bad, clash
 from tokenflock.sweeps import sweep_store
 from tokenflock.sweeps.cost_estimate import estimate_cost
 from tokenflock.sweeps.local import in_this_process, in_workers

@@ -15,7 +15,8 @@ import dask
 from dask_jobqueue.slurm import SLURMCluster, SLURMJob
 from distributed.core import Status
 
-from tokenflock.errors import EngineError, warn
+from tokenflock.arguments import warn
+from tokenflock.errors import EngineError
 
 LOOK_S = 15.0  # between two questions to the queue; there are none while every job works
 ROUNDS = 3  # so many times jobs were lost, and no worker was there: it has a reason

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.arguments import digits
-from tokenflock.errors import FileError, SpecError, TokenflockError, bad, warn
+from tokenflock.arguments import digits, warn
+from tokenflock.errors import FileError, SpecError, TokenflockError, bad
 from tokenflock.simulation import versions
 from tokenflock.store import is_sealed, seal
 from tokenflock.sweeps.durable import fsync_files

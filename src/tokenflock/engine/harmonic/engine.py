@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.arguments import warn
 from tokenflock.engine.compiled.pointers import Pointer, pointer_to
 from tokenflock.engine.contract import Ensemble, EnsembleEngine, Outcome, Stepper, Task
 from tokenflock.engine.explicit.ensemble import CpuEnsemble, parts_of
@@ -58,7 +59,7 @@ from tokenflock.engine.harmonic.sphere import sphere
 from tokenflock.engine.harmonic.velocity import sum_waves, waves_velocity
 from tokenflock.engine.machine import threads
 from tokenflock.engine.traits import traits
-from tokenflock.errors import EngineError, bad, warn
+from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, kind_at
