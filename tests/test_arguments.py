@@ -3,12 +3,15 @@
 A new public name is fuzzed from its first day, by the example of docs/reference; one that no call can be made of fails.
 """
 
+import time
+
 import numpy as np
 import pytest
 import xarray as xr
 
 import fuzzing
 import hostile
+import tokenflock as flock
 from calls import HEAVY, Calls, public_functions
 from tokenflock import arguments
 from tokenflock.errors import FileError, SpecError, TokenflockError, bad, unknown
@@ -70,6 +73,30 @@ def test_a_file_that_cannot_have_its_name_is_an_error_of_files():
         arguments.path("path", "y" * 5000)
     with pytest.raises(SpecError):
         arguments.path("path", b"x")
+
+
+HOSTILE = {
+    "a scale whose tokens are infinite": lambda: flock.gaussian(5, 2, scale=1e308),
+    "more runs than can be, of equal overlaps": lambda: flock.equiangular(3, 4, 0.1, runs=2**64),
+    "more runs than can be, around a direction": lambda: flock.von_mises_fisher(3, 2, 1.0, runs=2**64),
+    "an array for a figure": lambda: flock.figure(np.eye(2)),
+    "an array for a mask": lambda: flock.Model(dim=2, mask=np.eye(2)),
+    "an array for a scheme": lambda: flock.simulate(flock.Model(dim=2), flock.uniform(4, 2), 1.0, scheme=np.eye(2)),
+    "an array for an engine": lambda: flock.simulate(flock.Model(dim=2), flock.uniform(4, 2), 1.0, engine=np.eye(2)),
+    "a number for a run": lambda: flock.again(3),
+    "a number for a path": lambda: flock.load(3),
+    "a number for a start": lambda: flock.simulate(flock.Model(dim=2), 3.0, 1.0),
+    "no tokens": lambda: flock.simulate(flock.Model(dim=2), np.zeros((0, 2)), 1.0),
+}
+
+
+@pytest.mark.parametrize("call", HOSTILE.values(), ids=HOSTILE)
+def test_what_hung_or_gave_a_raw_error_is_refused_at_once(call):
+    """Found by the first fuzz: two of them took for ever, one gave tokens at infinity."""
+    began = time.process_time()
+    with pytest.raises(SpecError, match=r"cannot be used\. Allowed: .*\.$|unknown .*\. Known: .*\.$"):
+        call()
+    assert time.process_time() - began < 5.0
 
 
 @pytest.fixture

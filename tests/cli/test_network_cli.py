@@ -70,6 +70,23 @@ def test_nothing_that_a_model_says_becomes_a_tag_of_its_report(folders, tmp_path
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_a_report_on_a_disk_that_takes_no_more_is_a_sentence(folders, tmp_path, monkeypatch):
+    """The limit of a file's size stands for that of the disk. PDF was written in its place, and a cut one stayed."""
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr("tokenflock.plot.save", functools.partial(plot.save, formats=("pdf",)))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, before[1]))
+    try:
+        found = call(folders / "albert", "--out", tmp_path / "out", "--quick")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert found.exit_code == 1, found.output
+    assert re.search(r"^error: .*File too large\. .*\.$", found.stderr, re.MULTILINE)
+    assert "Traceback" not in found.output
+    assert [str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_report_of_a_network_that_shares_its_weights(folders, tmp_path):
     found = call(folders / "albert", "--out", tmp_path / "out", "--quick", "--json", tmp_path / "numbers.json")
     assert found.exit_code == 0, found.output

@@ -84,6 +84,17 @@ def test_the_workflow_runs_every_system():
         assert (ROOT / path).exists(), path
 
 
+def test_the_workflow_tries_the_lowest_versions():
+    """Bounds that were never tried together did not work together."""
+    job = re.search(r"^  lowest:\n(?:(?:    .*)?\n)+", read(".github/workflows/ci.yml"), re.MULTILINE)[0]
+    assert f'python-version: "{project()["requires-python"].removeprefix(">=")}"' in job
+    assert "--resolution lowest-direct" in job
+    assert {"netcdf", "networks"} <= set(re.findall(r"--extra (\w+)", job))
+    assert "pytest" in job
+    bare = [name for name in project()["dependencies"] if ">=" not in name]
+    assert not bare, "a dependency without a lowest version"
+
+
 def test_the_citation_is_of_this_version():
     lines = read("CITATION.cff").splitlines()
     top = dict(line.split(": ", 1) for line in lines if re.match(r"[a-z-]+: ", line))

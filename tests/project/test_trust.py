@@ -1,7 +1,14 @@
 """The page on trust names the tests that hold each promise: they exist, and its bombs keep their bounds."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
+
+from waiting import LONG_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
@@ -41,3 +48,13 @@ def test_no_bomb_of_the_tables_takes_more_than_is_promised():
         assert len(rows) > 10
         assert all(float(mb) < 100 and float(s) < seconds for mb, s in rows)
         assert "RAW" not in table
+
+
+@pytest.mark.parametrize("program", ["tests/sweeps/soak.py", "tests/explorer/crowds.py"])
+def test_a_program_of_the_page_begins(program):
+    """It finds what it imports when it is no part of a test; one of them is a process of its own within a slow test."""
+    assert f"`{program}`" in PAGE
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", f"import runpy; runpy.run_path({str(ROOT / program)!r}, run_name='begun')"]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONG_S, check=False)
+    assert found.returncode == 0, found.stderr
