@@ -165,3 +165,21 @@ def test_ten_thousand_hostile_calls_are_refused_or_right(first):
     found = fuzzing.stretch(1, first, first + PART)
     assert len(found) == PART
     assert not [call for call in found if call[2]]
+
+
+def test_a_function_is_asked_how_many_arguments_it_takes():
+    with pytest.raises(
+        SpecError, match=r"progress = 'a function that does not take 2 .*a function of \(what, fraction\)"
+    ):
+        flock.check("causal/lemma-3.1", trials=1, quick=True, progress=lambda fraction: None)
+
+
+def test_a_form_whose_squares_do_not_exist_is_refused():
+    with pytest.raises(SpecError, match=r"A = 'numbers up to 1.0e\+200'.*whose squares exist"):
+        flock.analysis.polytope.residual([[1.0, 0.0]], 1e200 * np.eye(2), np.eye(2))
+
+
+def test_a_film_of_no_tokens_is_refused(tmp_path):
+    run = flock.simulate(flock.Model(dim=2), flock.uniform(3, 2), 1.0).isel(token=slice(0))
+    with pytest.raises(SpecError, match="without one finite frame of tokens"):
+        flock.plot.animate(run, tmp_path / "run.gif")

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import tokenflock as flock
 from models import every_model_option, tokens_for
-from tokenflock.errors import install_command
+from tokenflock.errors import SpecError, install_command
 from tokenflock.geometry import retract
 from tokenflock.model import velocity
 from tokenflock.options import FeedForward
@@ -531,3 +531,9 @@ def test_without_torch_there_is_a_sentence():
     code = "import sys; sys.modules['torch'] = None; import tokenflock.flow"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=LONG_S)
     assert f"flock.Flow and flock.gradient needs torch. Install it with: {install_command('gpu')}" in done.stderr
+
+
+def test_a_fixed_step_that_is_too_short_for_the_time_is_refused_before_steps_are_laid_out():
+    flow = flock.Flow(flock.Model(dim=2), scheme="rk4", dt=0.1)
+    with pytest.raises(SpecError, match=r"t_end = 1e\+300 .* at most 1,000,000 steps of dt = 0.1 after t_start"):
+        flow(torch.as_tensor(flock.uniform(3, 2)), 1e300)

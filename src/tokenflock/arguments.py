@@ -69,10 +69,18 @@ def flag(argument: str, given: Any) -> bool:
     return bool(given)
 
 
-def function(argument: str, given: Any, allowed: str, advice: str = "") -> Callable[..., Any]:
-    """The argument, if it can be called."""
+def function(argument: str, given: Any, allowed: str, advice: str = "", takes: int = 1) -> Callable[..., Any]:
+    """The argument, if it can be called with so many arguments."""
     if not callable(given):
         raise bad(argument, given, allowed, advice)
+    import inspect  # takes milliseconds, which most calls do not need
+
+    try:
+        inspect.signature(given).bind(*range(takes))
+    except TypeError as error:
+        raise bad(argument, f"a function that does not take {takes} ({error})", allowed, advice) from None
+    except ValueError:  # functions of C do not say what they take
+        pass
     return given  # type: ignore[no-any-return]
 
 

@@ -22,6 +22,7 @@ from tokenflock.errors import SpecError, bad, clash, missing, unknown
 from tokenflock.model import Model, masses
 from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, tolerances
 from tokenflock.schemes import Rosenbrock, scheme_named
+from tokenflock.stepping import MOST_STEPS
 
 try:
     import torch
@@ -197,6 +198,9 @@ class Flow(nn.Module):
         wanted = np.array([scalar("t_end", t_end, "a finite time")]) if times is None else increasing_times(times)
         if wanted[0] < begin:
             raise bad("times", f"{wanted[0]:g} .. {wanted[-1]:g}", f"times from t_start = {begin:g} on")
+        if self.dt is not None and (float(wanted[-1]) - begin) / self.dt > MOST_STEPS:
+            allowed = f"a time at most {MOST_STEPS:,} steps of dt = {self.dt:g} after t_start"
+            raise bad("t_end" if times is None else "times", float(wanted[-1]), allowed, "Raise dt, or lower t_end.")
         if self.scheme == "layers":
             assert self.dt is not None
             off = np.abs(np.append(wanted, begin) / self.dt - np.round(np.append(wanted, begin) / self.dt)).max()

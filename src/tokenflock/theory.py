@@ -340,7 +340,7 @@ def lemma_5_1_time(index: int, c: float, eps: float, beta: float) -> float:
     """T_j = eps x / (s_j h(x)), x = c beta^{-1/2}: center s_j (1-based) moves less than eps x before T_j (A.5.2)."""
     s = whole("index", index, 1, "Tokens count from 1 here.", most=MOST_TOKENS)
     b = scalar("beta", beta, f"above 0, up to {MOST_BETA:g}", lambda b: (b > 0) & (b <= MOST_BETA))
-    e = scalar("eps", eps, "a number > 0", lambda e: e > 0)
+    e = scalar("eps", eps, "a number > 0, up to 1000", lambda e: (e > 0) & (e <= 1000))
     low, high = math.sqrt(b) * float(tau_star(b)), math.sqrt(b) * math.pi
     advice = "The lemma needs separations beyond tau*, where the attraction falls."
     x = scalar("c", c, f"above {low:.6g}, below {high:.6g}", lambda c: (c > low) & (c < high), advice) / math.sqrt(b)

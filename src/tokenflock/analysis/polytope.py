@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tokenflock.analysis import tokens, triple
 from tokenflock.arguments import named, numbers, real, scalar
 from tokenflock.errors import bad
-from tokenflock.geometry import Array
+from tokenflock.geometry import LARGEST, Array
 from tokenflock.options import matrix
 
 Mask = NDArray[np.bool_]
@@ -147,7 +147,12 @@ def residual(z: Any, A: Any, vertices: Any) -> Array:
         root = real("A", A, "finite numbers")
         if root.ndim != 2 or root.shape[1] != d:
             raise bad("A.shape", root.shape, f"(k, {d})", "A is the square root of Q'K; one head at a time.")
-        x, corners = x @ root.T, corners @ root.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            x, corners = x @ root.T, corners @ root.T
+        if not max(np.abs(x).max(), np.abs(corners).max()) <= LARGEST:
+            raise bad(
+                "A", f"numbers up to {np.abs(root).max():.1e}", f"A z and A v up to {LARGEST:g}, whose squares exist"
+            )
     # <Az, A(v - z)> before the maximum: at a vertex it is 0 without cancellation.
     best: Array = np.full(x.shape[:-1], -np.inf)
     for corner in corners:

@@ -200,7 +200,7 @@ def heads(
     if not which:
         raise bad("layers", layers, f"some of 0 to {net.n_layers - 1}")
     if progress is not None:
-        function("progress", progress, "a function of (done, of)")
+        function("progress", progress, "a function of (done, of)", takes=2)
     rows: list[dict[str, Any]] = []
     left_out: dict[str, None] = {}
     for count, l in enumerate(which):

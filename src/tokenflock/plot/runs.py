@@ -94,8 +94,8 @@ def _one(run: Any, which: int | None) -> tuple[Array, Array, bool, int | None]:
     frames = np.asarray(x.transpose(TIME, TOKEN, AXIS).values, dtype=float)
     whole_frames = np.isfinite(frames).all(axis=(1, 2))
     last = int(np.argmin(whole_frames)) if not whole_frames.all() else len(frames)
-    if not last:
-        raise bad("run", "a run without one finite frame", "a trajectory with finite positions")
+    if not last or not frames.size:
+        raise bad("run", "a run without one finite frame of tokens", "a trajectory with finite positions")
     frames = frames[:last]
     spherical = bool(np.abs(np.linalg.norm(frames, axis=-1) - 1).max() < 1e-4)
     return np.asarray(run[TIME].values, dtype=float)[:last], frames, spherical, number

@@ -340,7 +340,7 @@ def run(
     if trial is not None:
         instance("trial", trial, str, "CASE#NUMBER")
     if tell is not None:
-        function("progress", tell, "a function of (what, fraction)")
+        function("progress", tell, "a function of (what, fraction)", takes=2)
     sizes = dict(parameters)
     check = Check(claim, int(sizes.pop("trials")), int(seed), trial, tell)
     began = time.perf_counter()

@@ -279,7 +279,7 @@ def run(
     whole("seed", seed, 0)
     flag("overwrite", overwrite)
     if tell is not None:
-        function("progress", tell, "a function of (what, fraction)")
+        function("progress", tell, "a function of (what, fraction)", takes=2)
     home, journal, key = None, None, ""
     if folder is not None:
         key = _key(study, parameters, int(seed), quick)
