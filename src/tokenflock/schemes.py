@@ -92,7 +92,7 @@ def _is_state(given: object) -> bool:
 
 def _check(order: int, **sizes: float) -> None:
     """The numbers that a controller is given; an error may be nan or inf."""
-    whole("order", order, 1)
+    whole("order", order, 1, most=100)
     for name, value in sizes.items():
         if not is_number(value) or value < 0:
             raise bad(name, value, "a number >= 0")
