@@ -145,6 +145,17 @@ def flat(found):
 # ---- those that mean harm
 
 
+@contextlib.asynccontextmanager
+async def attacking(address, **options):
+    """A websocket that leaves nothing open in this process, wherever its attack is cancelled."""
+    line = await opened(address, **options)
+    try:
+        async with line:
+            yield line
+    finally:
+        line.transport.abort()
+
+
 def reset(transport):
     """Close a connection as a process that is killed does, without a word."""
     sock = transport.get_extra_info("socket")
@@ -154,7 +165,7 @@ def reset(transport):
 
 async def shouts(address, draw):
     """Rubbish, and away before the answers."""
-    async with opened(address) as line:
+    async with attacking(address) as line:
         for _ in range(50):
             await line.send(rubbish(draw))
         if draw.random() < 0.5:
@@ -163,7 +174,7 @@ async def shouts(address, draw):
 
 async def bombs(address, draw):
     """Runs that would take gigabytes."""
-    async with opened(address) as line:
+    async with attacking(address) as line:
         for run in draw.sample([*BOMBS.values()], 5):
             await line.send(json.dumps({"type": "start", "spec": {k: v for k, v in run.items() if k != "look"}}))
             await asyncio.wait_for(line.recv(), MOST_S)
@@ -171,7 +182,7 @@ async def bombs(address, draw):
 
 async def never_reads(address, draw):
     """A long run as heavy as is allowed, of which nothing is ever drawn."""
-    async with opened(address, max_queue=1) as line:
+    async with attacking(address, max_queue=1) as line:
         await line.send(json.dumps({"type": "start", "spec": HEAVY}))
         await asyncio.sleep(draw.uniform(5.0, 20.0))
 
@@ -181,10 +192,14 @@ async def stutters(address, draw):
     host, _, port = address.rpartition(":")
     _, writer = await asyncio.open_connection(host, int(port))
     writer.write(draw.choice([b"GET / HTTP/1.1\r\nHost: ", b"\x16\x03\x01\x02\x00", b"GET " + b"x" * 60_000]))
-    with contextlib.suppress(OSError):
-        await writer.drain()
-        await asyncio.sleep(draw.uniform(0.5, 5.0))
-    writer.close()
+    try:
+        with contextlib.suppress(OSError):
+            await writer.drain()
+            await asyncio.sleep(draw.uniform(0.5, 5.0))
+    finally:  # in the end it is cancelled
+        writer.transport.abort()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
 
 
 HARM = {shouts: 6, bombs: 4, never_reads: 12, stutters: 20}  # and how many at a time
@@ -254,6 +269,7 @@ def under_attack(seconds, least=5, only=None):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0.1)  # what was cut off is closed
         return waits
 
     with served() as (process, address):
