@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tokenflock.arguments import warn
 from tokenflock.cli import place
 from tokenflock.cli.speech import app, say, show, spoken
 from tokenflock.errors import SpecError, bad, clash
@@ -216,6 +215,8 @@ def _export(store: SweepStore, path: Path, overwrite: bool) -> Path:
     data = store.load()
     if data.attrs["runs_done"] < data.attrs["runs"]:
         left = data.attrs["runs"] - data.attrs["runs_done"]
+        from tokenflock.arguments import warn  # with numpy, which --help does not need
+
         warn(f"{left} runs are not done yet: their outcome is -1.")
     with reading(store.path):
         data = data.load()
