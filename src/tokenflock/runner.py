@@ -259,9 +259,10 @@ class Runner:
                 if self.progress:
                     self.progress.show_all(first, batch.t)
                 if batch.steps.max() >= ENOUGH_STEPS:
-                    for r, (t, steps) in enumerate(zip(batch.t.tolist(), batch.steps.tolist(), strict=True)):
-                        if batch.outcomes[r] is None and endless(self.task, t, steps, math.nan):
-                            batch.outcomes[r], records[r].note = Outcome.SMALL, LATE
+                    for r, (t, steps, o) in enumerate(zip(batch.t, batch.steps, batch.outcomes, strict=True)):
+                        if o is None and endless(self.task, float(t), int(steps), math.nan):
+                            batch.give_up(r)
+                            records[r].note = LATE
             for r, outcome in enumerate(batch.outcomes):
                 if outcome is Outcome.COLLAPSED and records[r].filled == begin + len(times) < total:
                     self._repeat(records[r], frames[r, len(times) - 1 :])

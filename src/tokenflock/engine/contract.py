@@ -162,6 +162,9 @@ class Ensemble(Protocol):
     def outcomes(self) -> list[Outcome | None]:
         """How each ended, None while it goes on."""
 
+    def give_up(self, run: int) -> None:
+        """End a run that its steps could never bring to t_end: Outcome.SMALL."""
+
     def advance(self, times: Array, frames: Array, filled: NDArray[np.int64], patience: int) -> None:
         """Fill frames (runs, len(times), n, m) of every run r from filled[r] on, and raise filled[r] by how many.
 

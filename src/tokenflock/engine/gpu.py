@@ -272,6 +272,10 @@ class GpuEnsemble:
     evaluations = property(lambda self: self.runs.evaluations)
     outcomes = property(lambda self: self.runs.outcomes)
 
+    def give_up(self, run: int) -> None:
+        """See contract.Ensemble."""
+        self.runs.give_up(run)
+
     def advance(self, times: Array, frames: Array, filled: NDArray[np.int64], patience: int) -> None:
         """See contract.Ensemble."""
         with exact(self._device):

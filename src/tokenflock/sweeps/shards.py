@@ -192,8 +192,9 @@ def _ways(plan: Plan, setting: Setting, seeds: Mapping[int, int], alone: bool) -
     # The start of a run is drawn when it is wanted: what it raises is this run's answer.
     drawn = {run: partial(setting.start, seed, plan.place(run)[-1]) for run, seed in seeds.items()}
     at_once = 1 if alone else _at_once(setting, list(drawn.values()))
-    for first in range(0, len(drawn), at_once):
-        batch = list(drawn)[first : first + at_once]
+    runs = list(drawn)
+    for first in range(0, len(runs), at_once):
+        batch = runs[first : first + at_once]
         made = _together(setting, [drawn[run] for run in batch]) if len(batch) > 1 else None
         for k, run in enumerate(batch):
             yield partial(made, k) if made else partial(_begun, setting, drawn[run], seeds[run])

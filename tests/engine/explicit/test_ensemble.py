@@ -182,3 +182,11 @@ def test_few_large_runs_share_the_cores_one_after_the_other(monkeypatch):
     assert parts_of(work, 16, 1000, 0) == [(0, 16)]
     assert parts_of(work, 1, 20, 0) == []
     assert parts_of(work, 10**5, 20, 2**30) == [], "one run is held at a time"
+
+
+def test_runs_of_an_ensemble_whose_steps_never_reach_t_end_are_given_up(monkeypatch):
+    monkeypatch.setenv("TOKENFLOCK_THREADS", "2")
+    monkeypatch.setattr("tokenflock.runner.ENOUGH_STEPS", 200)
+    model = flock.Model(dim=2, value=np.array([[0.0, 1.0], [-1.0, 0.0]]), mask="full")  # tokens turn for ever
+    run = flock.simulate(model, flock.uniform(3, 2, runs=6), 1e300, scheme="tsit5", engine="cpu", throw=False)
+    assert outcomes_of(run) == [Outcome.SMALL] * 6

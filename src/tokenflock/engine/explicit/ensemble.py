@@ -24,7 +24,7 @@ from tokenflock.engine.explicit.team import pool
 from tokenflock.engine.explicit.terms import KINDS, columns_for
 from tokenflock.engine.machine import threads
 from tokenflock.engine.randomness import key_of
-from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FAILED, FULL, NOT_FINITE, ON
+from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FAILED, FULL, NOT_FINITE, ON, SMALL
 from tokenflock.geometry import Array
 from tokenflock.model import phases
 from tokenflock.schemes import Rosenbrock
@@ -82,6 +82,13 @@ class CpuEnsemble:
     def outcomes(self) -> list[Outcome | None]:
         """How each run ended, None while it goes on."""
         return [OUTCOMES.get(status) for status in self._status.tolist()]
+
+    def give_up(self, run: int) -> None:
+        """See contract.Ensemble. Every thread pauses when this is called: the run may stand at one of them."""
+        self._status[run] = SMALL
+        for place in self._places:
+            if place.run[0] == run:
+                place.run[0] = NOBODY
 
     def advance(self, times: Array, frames: Array, filled: NDArray[np.int64], patience: int) -> None:
         """See contract.Ensemble. A run that has its last frame ends: all times are wanted at once."""

@@ -40,6 +40,10 @@ class Runs:
         self.watch = np.full(count, 0 if model.space == "rescaled" else NEVER, dtype=np.int64)
         self.waited = np.full(count, 8, dtype=np.int64)
 
+    def give_up(self, run: int) -> None:
+        """See contract.Ensemble."""
+        self.outcomes[run] = Outcome.SMALL
+
     def rates(self, y: Tensor, t: Tensor, late: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """(x', r') of states (runs, n, m), with the field extended off the sphere as f(x / |x|), and the spread."""
         x = retract(y[..., : self.d]) if self.on_sphere else y

@@ -97,6 +97,10 @@ class EnsembleRuns:
     rejected: NDArray[np.int64]
     evaluations: NDArray[np.int64]
 
+    def give_up(self, run: int) -> None:
+        """See contract.Ensemble."""
+        self.outcomes[run] = Outcome.SMALL
+
     def advance(self, times: Array, frames: Array, filled: NDArray[np.int64], patience: int) -> None:
         """See contract.Ensemble."""
         open_runs = np.array([o is None for o in self.outcomes])
