@@ -131,8 +131,7 @@ def in_parts(x: Array, masses: Array, model: Model, span: float, log_t: float) -
     heavier = math.log(masses.max() / masses[masses > 0].min())
 
     def angle(margin: float) -> float:
-        """As a chord."""
-        return math.sqrt(2 * min((log_t + heavier + margin) / model.beta, 2.0)) * (1 + 1e-9)
+        return closest_first.waiting_angle(model.beta, log_t + heavier + margin) * (1 + 1e-9)
 
     part, out, whole = clusters.label(x, angle(UNFELT)), np.array(x), []
     how: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-8, "progress": False, "engine": "cpu"}
