@@ -8,6 +8,7 @@ import numpy as np
 from tokenflock import start
 from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
+from tokenflock.varying import Schedule, redrawn
 from tokenflock.weights import ginibre, jordan, paranormal, plane_rotation
 
 
@@ -182,6 +183,22 @@ def _noisy():
     yield "noise-euclidean", {"dim": 2, "space": "euclidean", "noise": 0.3, "value": -np.eye(2)}
 
 
+def _varying():
+    """(E20): at knots, drawn anew, all the time; with what else has weights."""
+    steps = Schedule([0.0, 0.3, 0.7], np.stack([ginibre(3, k) for k in range(3)]))
+    anew = redrawn(ginibre, every=0.4, seed=3)
+    yield "varying-value-d3", {"dim": 3, "mask": "full", "value": steps}
+    yield "varying-beta-count-d2", {"dim": 2, "normaliser": "scaled-count", "beta": Schedule([0.0, 0.5], [2.0, 5.0])}
+    yield "varying-beta-infinite", {"dim": 3, "beta": np.inf, "query": anew, "mask": "full"}
+    yield "varying-redrawn-d5", {"dim": 5, "query": anew, "key": anew, "value": anew}
+    yield "varying-redrawn-heads-d2", {"dim": 2, "value": redrawn(ginibre, every=0.25, heads=3), "bias": Alibi(0.2)}
+    yield "varying-redrawn-d20", {"dim": 20, "query": anew, "mask": Window(4)}
+    yield "varying-feedforward", {"dim": 3, "feedforward": FeedForward(steps, activation="tanh"), "layer_norm": "mix"}
+    yield "varying-euclidean", {"dim": 3, "space": "euclidean", "value": steps, "frozen": _frozen(3)}
+    yield "varying-linear-d2", {"dim": 2, "beta": Schedule([0.0, 0.5, 9.0], [1.0, 4.0, 2.0], "linear")}
+    yield "varying-noise-d3", {"dim": 3, "value": steps, "noise": 0.2}
+
+
 def _weighted(n):
     """Masses (E2), (E3) of n tokens, (n,), or (n, n) where some rows do not count some tokens."""
     i, j = np.arange(n)[:, None], np.arange(n)
@@ -213,7 +230,7 @@ def _weighted(n):
 
 def every_model_option(n_tokens=None):
     """All of them, as a list of Named; those with masses too, if the number of tokens is given."""
-    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _weighted(n_tokens) if n_tokens else ())
+    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _varying(), _weighted(n_tokens) if n_tokens else ())
     return [Named(name, Model(**options)) for family in families for name, options in family]
 
 

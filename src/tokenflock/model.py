@@ -18,6 +18,7 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
 (E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
+(E20) weights that change: Q, K, V, beta, w, a, b of time t; a layer has those of the time at which it begins
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from tokenflock.geometry import Array
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 from tokenflock.rules import check
 from tokenflock.sphere import retract, tangent
+from tokenflock.varying import held
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
@@ -45,6 +47,7 @@ TIE = 1e-12
 UNSEEN = -1e9
 # Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
 LARGEST_EXPONENT = 690.0
+SLIGHTLY = 1e-9  # of a layer: its time may be rounded to just before a jump at which it begins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +68,7 @@ class Model:
     frozen: Frozen | None = None
     noise: float = 0.0
     masses: Any = None
+    varying: Any = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -106,11 +110,17 @@ class Model:
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
 
     def with_options(self, **options: Any) -> Model:
-        """A copy with some fields changed, checked again."""
-        return replace(self, **options)
+        """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
+        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
+        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
+        return replace(self, **{"varying": kept} | options)
+
+    def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
+        """The model with the weights of time t (E20). middle: a time on the same side of every jump, t if left out."""
+        return held(self, t, t if middle is None else middle, run) if self.varying else self
 
 
 Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equations
@@ -119,14 +129,6 @@ Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equatio
 def kind_at(norm: LayerNorm, t: float) -> str:
     """The layer norm in force at time t: only `mix` changes, from post to pre (E10)."""
     return norm.kind if norm.kind != "mix" else ("post" if t < norm.switch else "pre")
-
-
-def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
-    """Stretches of smooth time, [(end, kind of layer norm)]: a scheme must not step across the switch of `mix`."""
-    norm = model.norm
-    if model.space != "sphere" or norm.kind != "mix":
-        return [(t_end, norm.kind)]
-    return [(min(norm.switch, t_end), "post"), (t_end, "pre")]
 
 
 def is_scalar(matrices: Array) -> bool:
@@ -254,7 +256,7 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
 
 def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
-    flow = flow_at(model, t) if flow is None else flow
+    model, flow = model.at(t), flow_at(model, t) if flow is None else flow
     hard = math.isinf(model.beta)
     if model.space == "rescaled" and not hard:
         less, top = drops(model, x, flow)
@@ -318,7 +320,7 @@ def rates(
     model: Model, x: Array, t: float = 0.0, radius: Array | None = None, kind: str | None = None
 ) -> tuple[Array, Array]:
     """(E6)-(E8), (E10) x' (n, d) and r' (n,). kind: the layer norm in force, from t if left out."""
-    flow = flow_at(model, t)
+    model, flow = model.at(t), flow_at(model, t)
     still = np.zeros(len(x))
     if model.space == "rescaled":
         p, _ = pulls(model, x, flow)
@@ -361,9 +363,10 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     return found
 
 
-def layer(model: Model, x: Array, radius: Array, k: int, dt: float) -> tuple[Array, Array]:
+def layer(model: Model, x: Array, radius: Array, k: int, dt: float, run: int = 0) -> tuple[Array, Array]:
     """(E12), (E13) Layer k of the discrete-time transformer: one attention block of step dt, then the feed-forward."""
     flow, t = flow_at_layer(model, k, dt), k * dt
+    model = model.at(t, (k + SLIGHTLY) * dt, run)
     if model.space == "rescaled":
         total = model.values.sum(axis=0)
         p, _ = pulls(model, x, flow)

@@ -32,7 +32,7 @@ from tokenflock.engine.explicit.steps import (
     record_types,
 )
 from tokenflock.engine.explicit.team import team
-from tokenflock.engine.explicit.terms import KINDS, PRODUCTS, columns_for, is_plain, kernel_for, lay_out, scratch
+from tokenflock.engine.explicit.terms import KINDS, PRODUCTS, columns_for, is_plain, kernel_for, lay_out, scratch, weigh
 from tokenflock.engine.explicit.work import (
     Field,
     Numbers,
@@ -45,9 +45,10 @@ from tokenflock.engine.explicit.work import (
 from tokenflock.engine.randomness import key_of
 from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FAILED
 from tokenflock.geometry import Array
-from tokenflock.model import Model, phases
+from tokenflock.model import Model
 from tokenflock.preparation import prepared
 from tokenflock.schemes import Rosenbrock
+from tokenflock.stretches import Stretch, stretches
 
 NEVER = 1 << 62  # a step that does not come
 LOOPS = {None: layers, False: fixed, True: adaptive}  # by whether a scheme is adaptive; without one: layers
@@ -100,14 +101,14 @@ def loop_of(kernel: Any, step: Pointer, sums: Pointer, part: Pointer, dtype: str
 
 
 def goal_of(
-    task: Task, stretch: tuple[float, str], patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]
+    task: Task, stretch: Stretch, patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]
 ) -> Goal:
-    """What a loop is asked for in a stretch of smooth time (its end, and its kind of layer norm)."""
+    """What a loop is asked for in a stretch of smooth time."""
     scheme = task.scheme
     assert not isinstance(scheme, Rosenbrock)
     return Goal(
-        t_stop=stretch[0],
-        kind=KINDS[stretch[1]],
+        t_stop=stretch.end,
+        kind=KINDS[stretch.kind],
         order=scheme.order if scheme else 0,
         table=scheme.table if scheme else NO_TABLE,
         rtol=task.rtol,
@@ -183,6 +184,9 @@ def layout(model: Model, n: int, dtype: str, layer_step: float | None) -> Layout
 def by_pairs(model: Model, n: int, dtype: str, wide: bool = False, layer_step: float | None = None) -> RightSide:
     """The right-hand side of one run of a model by pairs of tokens. layer_step: dt of layers, None for a velocity."""
     kernel, sums, part, pairs, terms = layout(model, n, dtype, layer_step)
+    if model.varying:  # every run puts its own weights there
+        own = {name: getattr(terms, name).copy() for name in ("numbers", "heads", "inner", "outer")}
+        terms = terms._replace(**own)
     work = scratch(pairs, terms, short=kernel is velocity.plain_velocity)
     return RightSide(kernel, sums, part, Field(terms, work), wide, pairs in PRODUCTS)
 
@@ -211,7 +215,7 @@ class CpuStepper:
     ) -> None:
         model, dtype, scheme = task.model, task.dtype, task.scheme
         assert not isinstance(scheme, Rosenbrock)
-        self._task, self._right_side = task, right_side
+        self._task, self._right_side, self._run = task, right_side, run
         state = state_of(model, x, dtype)
         pages = np.zeros((N_PAGES, *state.shape), dtype=dtype)
         pages[NOW] = state
@@ -219,8 +223,9 @@ class CpuStepper:
         stages = np.zeros((0 if scheme is None else len(scheme.b), *state.shape), dtype=dtype)
         self._clock = np.zeros((), dtype=CLOCK)
         self._state = RunState(pages, stages, self._clock[()])
+        self._stretches = stretches(model, task.t_end, task.dt if task.layers else None)
         self._step = step_pointer(right_side.kernel, dtype, scheme is None)
-        self._phases = phases(model, task.t_end)
+        self._begin_stretch()
         self._key = np.uint64(key_of(task.seed, run) if model.noise else 0)
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self.outcome: Outcome | None = None
@@ -252,6 +257,14 @@ class CpuStepper:
         """Evaluations of the velocity."""
         return int(self._clock["evaluations"])
 
+    def _begin_stretch(self) -> None:
+        """Go on to the next stretch of smooth time, with its weights."""
+        self._stretch = next(self._stretches)
+        self._clock["nodes"] = self._clock["left"] = 0
+        model = self._task.model
+        if model.varying:
+            weigh(*self._right_side.field, model.at(self.t, self._stretch.middle, self._run))
+
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """See contract.Stepper."""
         times = np.ascontiguousarray(times, dtype=np.float64)
@@ -259,7 +272,7 @@ class CpuStepper:
             raise ValueError("frames must lie in memory row by row: compiled code fills them")
         self._clock["frame"] = 0
         while self.outcome is None:
-            goal = goal_of(self._task, self._phases[0], patience, self._watch, self._key, self._stop)
+            goal = goal_of(self._task, self._stretch, patience, self._watch, self._key, self._stop)
             status = self._call(goal, Output(times, frames))
             if status == BOOLEAN:
                 self._settle()
@@ -267,9 +280,8 @@ class CpuStepper:
             if status == ENDED and self._settled:
                 self._finish(self._settled, times, frames)
                 break
-            if status == ENDED and len(self._phases) > 1 and self._clock["frame"] < len(times):
-                self._phases.pop(0)
-                self._clock["nodes"] = self._clock["left"] = 0
+            if status == ENDED and self.t < self._task.t_end and self._clock["frame"] < len(times):
+                self._begin_stretch()
                 continue
             self._note(status, times, frames)
             break
@@ -283,7 +295,7 @@ class CpuStepper:
         self._settled = settle(task.model, x, float(clock["t"]), task.t_end, task.dt if task.layers else None)
         self._watch, self._waited = int(clock["steps"]) + self._waited, 2 * self._waited
         if self._settled:
-            self._phases, self._watch = [(self._settled.since, self._phases[0][1])], NEVER
+            self._stretch, self._watch = self._stretch._replace(end=self._settled.since), NEVER
 
     def _finish(self, rest: Settled, times: Array, frames: Array) -> None:
         """The frames of a settled run."""

@@ -1,0 +1,39 @@
+"""Stretches of smooth time: a scheme must not step across a jump of the weights, or the switch of `mix`."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tokenflock.model import SLIGHTLY, Model, kind_at
+
+
+class Stretch(NamedTuple):
+    """Smooth time from where the last one ended. middle: a time inside, which says on which side of a jump its ends are."""
+
+    end: float
+    kind: str  # of layer norm
+    middle: float
+
+
+def stretches(model: Model, t_end: float, layer: float | None = None) -> Iterator[Stretch]:
+    """All of them, in order. layer: dt of layers: a change takes place before the first that begins at it or later."""
+    begin = 0.0
+    for end in [t_end] if not (model.varying or model.norm.kind == "mix") else _ends(model, t_end, layer):
+        if end > begin:
+            middle = 0.5 * (begin + end)
+            kind = model.norm.kind if model.space != "sphere" else kind_at(model.norm, middle)
+            yield Stretch(end, kind, middle if layer is None else begin + SLIGHTLY * layer)
+            begin = end
+
+
+def _ends(model: Model, t_end: float, layer: float | None) -> Iterator[float]:
+    changes = [one.changes(t_end) for one in (model.varying or {}).values()]
+    switch = model.norm.switch
+    if model.space == "sphere" and model.norm.kind == "mix" and switch < t_end:
+        changes.append(iter([switch]))
+    for t in heapq.merge(*changes):
+        yield t if layer is None else min(math.ceil(t / layer - SLIGHTLY) * layer, t_end)
+    yield t_end
