@@ -16,7 +16,7 @@ from tokenflock.explorer.measures import FEW, NAMES, Ruler
 from tokenflock.explorer.prediction import Prediction
 from tokenflock.geometry import Array
 from tokenflock.model import Model
-from tokenflock.trajectory import PARTS, describe, model_of, validate
+from tokenflock.trajectories import PARTS, describe, model_of, validate
 from tokenflock.transformer.record import SCHEME
 
 if TYPE_CHECKING:
