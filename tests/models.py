@@ -230,7 +230,8 @@ def _weighted(n):
 
 def every_model_option(n_tokens=None):
     """All of them, as a list of Named; those with masses too, if the number of tokens is given."""
-    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _varying(), _weighted(n_tokens) if n_tokens else ())
+    weighted = _weighted(n_tokens) if n_tokens else ()
+    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _varying(), weighted)
     return [Named(name, Model(**options)) for family in families for name, options in family]
 
 

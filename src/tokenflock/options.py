@@ -91,7 +91,6 @@ class FeedForward:
             value.setflags(write=False)
             object.__setattr__(self, name, value)
 
-
     def _hold(self) -> None:
         """Put the parts that change aside, and their values at t = 0 in their places."""
         found = dict(self.varying or {})

@@ -11,7 +11,7 @@ from tokenflock.model import SLIGHTLY, Model, kind_at
 
 
 class Stretch(NamedTuple):
-    """Smooth time from where the last one ended. middle: a time inside, which says on which side of a jump its ends are."""
+    """Smooth time from where the last one ended. middle: a time inside, on the right side of jumps at its ends."""
 
     end: float
     kind: str  # of layer norm

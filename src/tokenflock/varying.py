@@ -271,14 +271,13 @@ def gathered(model: Any) -> dict[str, Varying]:
     """The weights of a model that change: those listed as `varying`, those given in the place of numbers."""
     listed = instance("varying", model.varying or {}, Mapping, "{name: flock.Schedule(...)}")  # type: ignore[type-abstract]
     found: dict[str, Varying] = dict(getattr(model.feedforward, "varying", None) or {})
-    given = {**listed, **{name: getattr(model, name) for name in OF_MODEL}}
-    for name, value in given.items():
-        if (one := as_varying(named("varying weight", name, WEIGHTS), value)) is not None:
-            found[name] = one
-        elif name in listed and name not in found:
+    for name, value in listed.items():
+        if (one := as_varying(named("varying weight", name, WEIGHTS), value)) is None:
             allowed = "a flock.Schedule, flock.redrawn(...), or a function of t"
-            raise bad(f"varying[{name!r}]", listed[name], allowed)
-    return found
+            raise bad(f"varying[{name!r}]", value, allowed)
+        found[name] = one
+    given = {name: as_varying(name, getattr(model, name)) for name in OF_MODEL}
+    return found | {name: one for name, one in given.items() if one is not None}
 
 
 def held(model: Any, t: float, middle: float, run: int) -> Any:

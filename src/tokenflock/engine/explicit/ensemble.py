@@ -170,7 +170,8 @@ class CpuEnsemble:
 def parts_of(task: Task, runs: int, n_tokens: int, held: int) -> list[tuple[int, int]]:
     """How an ensemble is cut so that frames which are not kept, `held` bytes a run, fit in HELD_BYTES.
 
-    Nothing if its weights change, its steps are or may become implicit, or its runs so few that one is better shared by all cores.
+    Nothing if its weights change, its steps are or may become implicit, or its runs so few that one is better shared
+    by all cores.
     """
     implicit = isinstance(task.scheme, Rosenbrock) or task.auto
     few = runs < 2 or (runs < threads() and n_pairs(task.model, n_tokens) >= WIDE_FROM)

@@ -100,9 +100,7 @@ def loop_of(kernel: Any, step: Pointer, sums: Pointer, part: Pointer, dtype: str
     return Loop(loop.compiled.entry_point, around, loop)
 
 
-def goal_of(
-    task: Task, stretch: Stretch, patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]
-) -> Goal:
+def goal_of(task: Task, stretch: Stretch, patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]) -> Goal:
     """What a loop is asked for in a stretch of smooth time."""
     scheme = task.scheme
     assert not isinstance(scheme, Rosenbrock)
