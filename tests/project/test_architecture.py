@@ -17,7 +17,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # Imports inside functions count, and so do the names of modules in strings, by which some are imported when asked for.
 LAYERS = [
     "errors geometry arguments markup lock memory sphere",
-    "options rules",
+    "options positions rescaling rules",
     "model",
     "start weights theory parking schemes preparation",
     "accessor door trajectory store",
@@ -124,7 +124,16 @@ def test_the_model_knows_no_engine_and_the_analysis_no_simulation():
     reached = {part: set() for part in RANK}
     for path in INSIDE.values():
         reached[part_of(path)] |= parts_imported(path)
-    assert reached["model"] <= {"arguments", "geometry", "options", "rules", "errors", "sphere"}
+    assert reached["model"] <= {
+        "arguments",
+        "geometry",
+        "options",
+        "positions",
+        "rescaling",
+        "rules",
+        "errors",
+        "sphere",
+    }
     assert not any(part.startswith("engine") for part in reached["analysis"])
     assert not reached["analysis"] & {"simulation", "runner", "plot"}
     for part in (name for name in RANK if name.startswith("engine.")):
