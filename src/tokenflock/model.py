@@ -115,9 +115,9 @@ class Model:
         return self.space == "sphere" and self.norm.has_radius
 
     @property
-    def counted(self) -> bool:
-        """Whether it says something of every single token, so that their number is given."""
-        return self.masses is not None or n_given(self.position) is not None
+    def n_tokens(self) -> int | None:
+        """For how many tokens it says something of every single one; None: for any number."""
+        return n_given(self.position) if self.masses is None else self.masses.shape[-1]
 
     @property
     def autonomous(self) -> bool:
