@@ -25,6 +25,7 @@ _HOME = {
     ),
     **dict.fromkeys(("again", "simulate"), "tokenflock.simulation"),
     **dict.fromkeys(("save", "load", "unrescale", "validate"), "tokenflock.trajectories"),
+    **dict.fromkeys(("trajectory",), "tokenflock.given"),
     **dict.fromkeys(("merge_tree",), "tokenflock.merging"),
     **dict.fromkeys(("extend",), "tokenflock.extension"),
     **dict.fromkeys(("figure",), "tokenflock.papers.figures"),

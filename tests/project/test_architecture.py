@@ -34,7 +34,7 @@ LAYERS = [
     "engine.cpu engine.gpu",
     "engine.choose",
     "cores runner ending request simulation stepping",
-    "merging extension dynamics adjoint flow transformer spec",
+    "merging extension dynamics adjoint flow transformer spec given caches",
     "sweeps",
     "plot dendrogram",
     "papers.layout papers.merge_time papers.closest_first papers.token_layers",
