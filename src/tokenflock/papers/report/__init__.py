@@ -14,7 +14,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -54,7 +54,7 @@ def reproduce(out: str | Path, quick: bool = False, workers: int = 0) -> Report:
             (out / folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"the folder {str(out)!r} cannot be made: {error.strerror}. Choose another place.") from error
-    names = {"claim": claims.NAMES, "figure": figures.NAMES, "table": TABLES}
+    names: dict[str, Iterable[str]] = {"claim": claims.NAMES, "figure": figures.NAMES, "table": TABLES}
     jobs = [(kind, name, out, quick) for kind in names for name in names[kind]]
     made: dict[int, Made] = {}
     path, began, ended = out / "report.html", time.perf_counter(), "Interrupted: what follows was finished."
