@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 RUN, TIME, TOKEN, AXIS, MERGER = "run", "time", "token", "axis", "merger"
 SCHEMA = 1
+#: In place of a scheme, where no flock.Model moved the tokens: the layers of a network, or whoever gave them.
+NETWORK, GIVEN = "network", "given"
 TEXTS = ("model", "scheme", "engine", "dtype", "outcome", "versions", "times", "reduce")  # attributes that are texts
 SHAPES = {"start": (TOKEN, AXIS), "x": (TIME, TOKEN, AXIS), "radius": (TIME, TOKEN), TIME: (TIME,)}
 ATTRIBUTES = ("schema", "model", "scheme", "engine", "dtype", "seed", "rtol", "atol", "t_end", "outcome", "versions")
@@ -171,6 +173,20 @@ def validate(run: xr.Dataset) -> xr.Dataset:
     times = run[TIME].values
     if times.size and (not np.isfinite(times).all() or (np.diff(times) <= 0).any()):
         raise bad("time", "a coordinate that does not increase", "finite, increasing times")
+    return run
+
+
+def has_model(run: xr.Dataset) -> bool:
+    """Whether a flock.Model moved these tokens; hidden states, and arrays of one's own, have none."""
+    return run.attrs.get("scheme") not in (NETWORK, GIVEN)
+
+
+def moved_by_model(run: xr.Dataset, what: str) -> xr.Dataset:
+    """The trajectory, if a flock.Model moved its tokens; what: that which cannot be done otherwise."""
+    if not has_model(validate(run)):
+        whose = "the layers of a network" if run.attrs["scheme"] == NETWORK else "whoever made the arrays"
+        advice = "Give a run that flock.simulate made."
+        raise SpecError(f"{what} needs a flock.Model, and these tokens were moved by {whose}. {advice}")
     return run
 
 
