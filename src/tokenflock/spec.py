@@ -23,8 +23,8 @@
     times = "log:0.01:200"        # 0 and 200 times in equal ratios from 0.01 to t_end; or a number of times, or a list
 
 Files are looked for beside the run.toml. A name may carry its keywords in a string, as in "cap:angle=0.3": what has no
-key= belongs to the first keyword of its own ("ginibre:7" has seed 7, "diag:1,0.5" these values). Without frozen tokens a
-model may have positions: position = {base = 100.0, fraction = 0.5}, rotary, or {vectors = [[..]]}, one for each token.
+key= belongs to the first keyword of its own ("ginibre:7" has seed 7, "diag:1,0.5" these values). A model
+without frozen tokens may have positions: position = {base = 100.0, fraction = 0.5}, rotary, or {vectors = [[..]]}.
 """
 
 from __future__ import annotations
