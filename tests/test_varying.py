@@ -1,4 +1,4 @@
-"""Weights that change with time (E20): laws, closed forms, files, and what cannot be."""
+"""Weights that change with time (E15): laws, closed forms, files, and what cannot be."""
 
 import math
 
@@ -205,7 +205,7 @@ def test_engines_that_do_not_know_them_say_so():
 # ---- random weights in every layer: two tokens, V anew, x <- N(x + eta V (A x)_i)
 #
 # With c = <x, y>, weights p, q = 1 - p and u = p x + q y, w = p y + q x the two pushes eta V u, eta V w are Gaussian,
-# with covariances <u, w> I. In the limit of small eta c is a diffusion; near c = -1 the logarithm of 1 + c has the drift
+# with covariances <u, w> I. In the limit of small eta c is a diffusion; near c = -1 the log of 1 + c has the drift
 # (d - 3) - tanh(beta)^2 (d - 1) in units of eta^2: antipodal tokens stay so from cosh(2 beta) = d - 2 on. Near c = 1
 # that of 1 - c is 1 - d.
 

@@ -12,6 +12,7 @@ import numpy as np
 from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.errors import bad, clash, unknown
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.positions import check_position, n_given
 from tokenflock.varying import OF_MODEL, gathered, opening
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def check(model: Model) -> None:
     _matrices(model)
     _parts(model)
     _masses(model)
+    check_position(model.position, model.width, model.dim)
     _clashes(model)
     _sizes(model)
 
@@ -50,7 +52,9 @@ def _varying(model: Model) -> None:
             _set(model, name, opening(name, one, model.dim))
         elif model.feedforward is None:
             raise bad(f"varying[{name!r}]", one, "a part of a feed-forward that the model has", "Give feedforward=.")
-    if inner := {name: opening(name, one, model.dim) for name, one in found.items() if name not in OF_MODEL}:
+    inner: dict[str, Any] = {name: opening(name, one, model.dim) for name, one in found.items() if name not in OF_MODEL}
+    if inner:
+        assert model.feedforward is not None
         _set(model, "feedforward", replace(model.feedforward, **inner, varying=None))
     _set(model, "varying", MappingProxyType(found) if found else None)
 
@@ -140,6 +144,17 @@ def _masses(model: Model) -> None:
     _set(model, "masses", given)
 
 
+def check_tokens(model: Model, n: int) -> None:
+    """Whether what a model says of every token is said of n tokens."""
+    if model.masses is not None and model.masses.shape[-1] != n:
+        advice = "Give one mass for every token of the start."
+        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
+    given = n_given(model.position)
+    if given is not None and given != n:
+        advice = "Give one for every token of the start."
+        raise bad("position", f"positions of {given} tokens", f"those of the {n} tokens there are", advice)
+
+
 def _on_the_sphere(model: Model) -> Frozen:
     frozen = model.frozen
     assert frozen is not None
@@ -179,6 +194,10 @@ def _clashes(model: Model) -> None:
         raise clash(f"layer_norm={model.norm.kind!r}", f"space={model.space!r}", "Layer norms live on the sphere.")
     if model.space == "rescaled" and model.frozen is not None:
         raise clash("frozen", "space='rescaled'", "A frozen token would move in z: use space='euclidean'.")
+    if model.position is not None and model.space == "rescaled":
+        raise clash("position", "space='rescaled'", "Use space='euclidean'.")
+    if model.position is not None and model.frozen is not None:
+        raise clash("position", "frozen", "A frozen token stands nowhere in the text: make it a token with V = 0.")
     if model.space == "rescaled" and model.noise > 0:
         raise clash("noise", "space='rescaled'", "Use space='euclidean'.")
     if model.varying and model.space == "rescaled":

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tokenflock.model import SLIGHTLY, Model, kind_at
 
 
-class Stretch(NamedTuple):
+class Span(NamedTuple):
     """Smooth time from where the last one ended. middle: a time inside, on the right side of jumps at its ends."""
 
     end: float
@@ -18,14 +18,14 @@ class Stretch(NamedTuple):
     middle: float
 
 
-def stretches(model: Model, t_end: float, layer: float | None = None) -> Iterator[Stretch]:
+def stretches(model: Model, t_end: float, layer: float | None = None) -> Iterator[Span]:
     """All of them, in order. layer: dt of layers: a change takes place before the first that begins at it or later."""
     begin = 0.0
     for end in [t_end] if not (model.varying or model.norm.kind == "mix") else _ends(model, t_end, layer):
         if end > begin:
             middle = 0.5 * (begin + end)
             kind = model.norm.kind if model.space != "sphere" else kind_at(model.norm, middle)
-            yield Stretch(end, kind, middle if layer is None else begin + SLIGHTLY * layer)
+            yield Span(end, kind, middle if layer is None else begin + SLIGHTLY * layer)
             begin = end
 
 

@@ -1,4 +1,4 @@
-"""Weights that change with time (E20): given at knots, by a function of t, or drawn anew in every interval.
+"""Weights that change with time (E15): given at knots, by a function of t, or drawn anew in every interval.
 
     flock.Model(dim=3, beta=flock.Schedule([0.0, 5.0, 10.0], [1.0, 4.0, 9.0], "linear"))
     flock.Model(dim=3, value=lambda t: np.diag([1.0, np.cos(t), 0.5]))
@@ -132,7 +132,7 @@ class Schedule:
 class Redrawn:
     """A weight that is drawn anew in every interval of time; made by `redrawn`."""
 
-    family: Callable[..., Any]
+    family: Any  # a function of flock.weights, or a Function
     every: float
     seed: int = 0
     heads: int | None = None
@@ -151,7 +151,7 @@ class Redrawn:
         both = {"dim": self.options.get("dim", dim), "seed": seed}
         if isinstance(self.family, Function):
             return self.family(*(both[name] for name in self.family.parameters))
-        return self.family(**(self.options | {name: both[name] for name in both if name in self.takes}))
+        return self.family(**({**self.options} | {name: both[name] for name in both if name in self.takes}))
 
     @cached_property
     def takes(self) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ class Redrawn:
 
 
 def redrawn(
-    family: Callable[..., Any],
+    family: Any,
     every: float = 1.0,
     *,
     seed: int = 0,
@@ -224,10 +224,8 @@ def redrawn(
     )
 
 
-def _takes(family: Callable[..., Any]) -> tuple[str, ...]:
-    if isinstance(family, Function):
-        return family.parameters
-    return tuple(inspect.signature(family).parameters)
+def _takes(family: Any) -> tuple[str, ...]:
+    return family.parameters if isinstance(family, Function) else tuple(inspect.signature(family).parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +283,7 @@ def held(model: Any, t: float, middle: float, run: int) -> Any:
     fields = {name: model.__dict__[name] for name in model.__dataclass_fields__}
     inner: dict[str, Array] = {}
     for name, varying in model.varying.items():
-        own_value = fields.get(name, getattr(model.feedforward, name, None))
+        own_value: Any = fields[name] if name in OF_MODEL else getattr(model.feedforward, name)
         value = checked(name, varying.at(name, model.dim, t, middle, run), t, np.shape(own_value))
         if name in OF_MODEL:
             fields[name] = value if value.ndim else float(value)

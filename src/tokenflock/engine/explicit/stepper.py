@@ -48,7 +48,7 @@ from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.preparation import prepared
 from tokenflock.schemes import Rosenbrock
-from tokenflock.stretches import Stretch, stretches
+from tokenflock.stretches import Span, stretches
 
 NEVER = 1 << 62  # a step that does not come
 LOOPS = {None: layers, False: fixed, True: adaptive}  # by whether a scheme is adaptive; without one: layers
@@ -100,7 +100,7 @@ def loop_of(kernel: Any, step: Pointer, sums: Pointer, part: Pointer, dtype: str
     return Loop(loop.compiled.entry_point, around, loop)
 
 
-def goal_of(task: Task, stretch: Stretch, patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]) -> Goal:
+def goal_of(task: Task, stretch: Span, patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]) -> Goal:
     """What a loop is asked for in a stretch of smooth time."""
     scheme = task.scheme
     assert not isinstance(scheme, Rosenbrock)
