@@ -28,9 +28,7 @@ from waiting import LONG_S  # noqa: E402
 
 WEIGHTS = ("beta", "query", "key", "value")
 N = 5
-LISTED = {str(named): named.model for named in every_model_option(N) if np.isfinite(named.model.beta)}
-GIVEN = {k: all(isinstance(s, Schedule) for s in (m.varying or {}).values()) for k, m in LISTED.items()}
-SMOOTH = {name: model for name, model in LISTED.items() if GIVEN[name]}  # draws are given to a Flow as schedules
+SMOOTH = {str(one): one.model for one in every_model_option(N) if np.isfinite(one.model.beta) and not one.model.varying}
 
 
 @pytest.fixture(autouse=True)
