@@ -24,7 +24,8 @@ def stretches(model: Model, t_end: float, layer: float | None = None) -> Iterato
     for end in [t_end] if not (model.varying or model.norm.kind == "mix") else _ends(model, t_end, layer):
         if end > begin:
             middle = 0.5 * (begin + end)
-            kind = model.norm.kind if model.space != "sphere" else kind_at(model.norm, middle)
+            mixed = model.space == "sphere" and model.norm.kind == "mix"
+            kind = kind_at(model.norm, middle) if mixed else model.norm.kind
             yield Span(end, kind, middle if layer is None else begin + SLIGHTLY * layer)
             begin = end
 

@@ -30,7 +30,7 @@ from tokenflock.geometry import Array
 WEIGHTS = ("query", "key", "value", "beta", "w", "a", "b")
 OF_MODEL = WEIGHTS[:4]
 KINDS = ("constant", "linear")
-FAMILIES = "tokenflock.weights"  # the module whose functions a file names
+FAMILIES = ".weights"  # ends the name of the module whose functions a file names
 ALL_BITS = 2**64 - 1
 MOST_CHANGES = 10**7  # of a run: each begins its steps anew
 
@@ -206,7 +206,7 @@ def redrawn(
         advice = "For example flock.weights.ginibre."
         raise bad("family", family, "a function of dim and seed that returns a matrix", advice)
     takes = _takes(family)
-    if getattr(family, "__module__", "") != FAMILIES:
+    if not getattr(family, "__module__", "").endswith(FAMILIES):
         family = own("family", family, ("dim", "seed"), by_name=True)
     elif not {"dim", "seed"} & set(takes):
         raise bad("family", f"a function of ({', '.join(takes)})", "a function of dim and seed")

@@ -223,7 +223,9 @@ class CpuStepper:
         self._state = RunState(pages, stages, self._clock[()])
         self._stretches = stretches(model, task.t_end, task.dt if task.layers else None)
         self._step = step_pointer(right_side.kernel, dtype, scheme is None)
-        self._begin_stretch()
+        self._stretch = next(self._stretches)
+        if model.varying:
+            self._weigh()
         self._key = np.uint64(key_of(task.seed, run) if model.noise else 0)
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self.outcome: Outcome | None = None
@@ -255,13 +257,9 @@ class CpuStepper:
         """Evaluations of the velocity."""
         return int(self._clock["evaluations"])
 
-    def _begin_stretch(self) -> None:
-        """Go on to the next stretch of smooth time, with its weights."""
-        self._stretch = next(self._stretches)
-        self._clock["nodes"] = self._clock["left"] = 0
-        model = self._task.model
-        if model.varying:
-            weigh(*self._right_side.field, model.at(self.t, self._stretch.middle, self._run))
+    def _weigh(self) -> None:
+        """Put the weights of the present stretch of time in their places."""
+        weigh(*self._right_side.field, self._task.model.at(self.t, self._stretch.middle, self._run))
 
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """See contract.Stepper."""
@@ -279,7 +277,10 @@ class CpuStepper:
                 self._finish(self._settled, times, frames)
                 break
             if status == ENDED and self.t < self._task.t_end and self._clock["frame"] < len(times):
-                self._begin_stretch()
+                self._stretch = next(self._stretches)
+                self._clock["nodes"] = self._clock["left"] = 0
+                if self._task.model.varying:
+                    self._weigh()
                 continue
             self._note(status, times, frames)
             break
