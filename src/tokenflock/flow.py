@@ -19,7 +19,8 @@ import numpy as np
 
 from tokenflock.arguments import flag, function, instance, named, positive, real, scalar, whole
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
-from tokenflock.model import Model, masses
+from tokenflock.interaction import masses
+from tokenflock.model import Model
 from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, tolerances
 from tokenflock.schemes import Rosenbrock, scheme_named
 from tokenflock.stepping import MOST_STEPS

@@ -18,6 +18,11 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
 (E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
+(E14) kernels     w_ij = k(s_ij, <x_i, x_j>, |x_i - x_j|) in place of exp(s_ij)                 (interaction.py)
+(E15) normalisers A_ij = a_ij w_ij / Z_i; Z_i = sum_k a_ik w_ik (softmax) | sum_k a_ik (count) | 1 (none)
+                  | sqrt(sum_k a_ik w_ik^2) (l2) | e^b + sum_k a_ik w_ik (sink) | sum_k a_ik e^bias_ik (positions);
+                  own=False: sums without k = i; a row with Z_i = 0 has weights 0
+(E16) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
 """
 
 from __future__ import annotations
@@ -26,14 +31,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tokenflock.arguments import instance, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.interaction import Kernel, Normaliser, all_masses, masses, shares, weight_fault
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.rescaling import LARGEST_EXPONENT, Rescaling, flow_at, flow_at_layer
 from tokenflock.rules import check
 from tokenflock.sphere import retract, tangent
 
@@ -41,15 +48,11 @@ NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it 
 
 # Hardmax shares the weight among logits equal to rounding: without a tolerance a rotation would break exact ties.
 TIE = 1e-12
-# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
-UNSEEN = -1e9
-# Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
-LARGEST_EXPONENT = 690.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E13)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E16)."""
 
     dim: int
     beta: float = 1.0
@@ -58,13 +61,14 @@ class Model:
     value: Any = None
     mask: str | Window = "causal"
     bias: Alibi | None = None
-    normaliser: str = "softmax"
+    normaliser: str | Normaliser = "softmax"
     space: str = "sphere"
     layer_norm: str | LayerNorm = "post"
     feedforward: FeedForward | None = None
     frozen: Frozen | None = None
     noise: float = 0.0
     masses: Any = None
+    kernel: Any = "exp"
 
     def __post_init__(self) -> None:
         check(self)
@@ -101,6 +105,21 @@ class Model:
     def has_radius(self) -> bool:
         """Whether every token carries a magnitude r_j beside its direction."""
         return self.space == "sphere" and self.norm.has_radius
+
+    @property
+    def usual(self) -> bool:
+        """Whether its weights are those of (E2) and (E3)."""
+        return isinstance(self.kernel, str) and isinstance(self.normaliser, str)
+
+    @property
+    def own_kernel(self) -> Kernel | None:
+        """The kernel (E14), None for exp."""
+        return None if isinstance(self.kernel, str) else self.kernel
+
+    @cached_property
+    def divisor(self) -> Normaliser:
+        """The normaliser with its numbers."""
+        return Normaliser(self.normaliser) if isinstance(self.normaliser, str) else self.normaliser
 
     @property
     def autonomous(self) -> bool:
@@ -155,33 +174,6 @@ def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(n, int), i + 1
 
 
-class Rescaling(NamedTuple):
-    """What turns z into x in rescaled space, exp(tV) or R^k, as exp(log) matrix: no overflow at any time."""
-
-    matrix: Array
-    log: float
-
-
-def flow_at(model: Model, t: float) -> Rescaling:
-    """exp(tV) (E8), with the largest real part sigma of an eigenvalue taken out; the identity in other spaces."""
-    if model.space != "rescaled":
-        return Rescaling(np.eye(model.dim), 0.0)
-    from scipy.linalg import expm
-
-    total = model.values.sum(axis=0)
-    sigma = float(np.linalg.eigvals(total).real.max())
-    return Rescaling(expm(t * (total - sigma * np.eye(model.dim))), sigma * t)
-
-
-def flow_at_layer(model: Model, k: int, dt: float) -> Rescaling:
-    """R^k with R = I + dt V (E13), with the spectral radius taken out; the identity in other spaces."""
-    if model.space != "rescaled":
-        return Rescaling(np.eye(model.dim), 0.0)
-    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
-    rho = float(np.abs(np.linalg.eigvals(step)).max())
-    return Rescaling(np.linalg.matrix_power(step / rho, k), k * math.log(rho))
-
-
 def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) u_hi with s_hij = <u_hi, x_j>, (H, n, d): B_h' x_i times beta. beta = inf counts as 1 here.
 
@@ -201,34 +193,23 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     return u
 
 
-def log2_masses(model: Model, n: int) -> Array:
-    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
-    a = masses(model, n)
-    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
-
-
-def masses(model: Model, n: int) -> Array:
-    """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
-    if model.masses is None:
-        return np.ones((1, n))
-    if model.masses.shape[-1] != n:
-        advice = "Give one mass for every token of the start."
-        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
-    a: Array = np.atleast_2d(model.masses)
-    return a
-
-
 def sees(mask: str | Window, n: int) -> np.ndarray:
     """Whether i sees j, (n, n)."""
     lo, hi = visible(mask, n)
     return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
 
 
+def biases(model: Model, n: int) -> Array:
+    """(E1) What positions add to the logits, (H, n, n)."""
+    i, j = np.arange(n)[:, None], np.arange(n)
+    bias: Array = -model.slopes[:, None, None] * np.abs(i - j)
+    return bias
+
+
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
-    i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
-    s = u @ x.T - model.slopes[:, None, None] * np.abs(i - j)
+    s = u @ x.T + biases(model, len(x))
     s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
@@ -255,6 +236,8 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
 def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
     flow = flow_at(model, t) if flow is None else flow
+    if not model.usual:
+        return shares(model, logits(model, x, flow), x, biases(model, len(x)))
     hard = math.isinf(model.beta)
     if model.space == "rescaled" and not hard:
         less, top = drops(model, x, flow)
@@ -263,10 +246,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
         less = s - top
-    weight = masses(model, len(x))
-    if model.frozen is not None:
-        fixed = np.broadcast_to(model.frozen.weights, (len(weight), len(model.frozen.weights)))
-        weight = np.concatenate([weight, fixed], axis=1)
+    weight = all_masses(model, len(x))
     if model.normaliser == "softmax":
         a: Array = weight * (less >= -TIE * (1 + np.abs(top)) if hard else np.exp(less))
         count = a.sum(axis=-1, keepdims=True)
@@ -356,6 +336,8 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
     if not np.isfinite(found).all():
+        if not model.usual and (told := weight_fault(model, logits(model, x, flow_at(model, t)), x, t)):
+            raise told
         advice = "Lower beta, the weights or the tokens; for large beta normaliser='scaled-count'."
         raise bad("x", "tokens whose velocity is beyond the range of float64", "tokens with a finite velocity", advice)
     return found

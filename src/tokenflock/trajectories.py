@@ -42,8 +42,10 @@ from tokenflock.arguments import (
 from tokenflock.arguments import path as a_path
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
-from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
+from tokenflock.interaction import masses
+from tokenflock.model import Model, attention, queries, visible
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.rescaling import Rescaling, flow_at, flow_at_layer
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,6 +79,8 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
         name, value = field.name, model.norm if field.name == "layer_norm" else getattr(model, field.name)
         if isinstance(value, np.ndarray):
             arrays[name] = value
+        elif hasattr(value, "told"):
+            plain[name] = value.told()
         elif dataclasses.is_dataclass(value):
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}

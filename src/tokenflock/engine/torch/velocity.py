@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from tokenflock.engine.torch.terms import Sums, TorchTerms
-from tokenflock.model import LARGEST_EXPONENT, TIE
+from tokenflock.model import TIE
+from tokenflock.rescaling import LARGEST_EXPONENT
 
 LARGEST_EXPONENT_32 = 80.0  # the same for float32, which ends at e^88
 TIE_32 = 2e-6
