@@ -36,7 +36,11 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
+<<<<<<< HEAD
         "Window Alibi FeedForward Frozen LayerNorm Kernel Normaliser",
+=======
+        "Window Alibi Rope Absolute sinusoids FeedForward Frozen LayerNorm",
+>>>>>>> main
         "",
         "model",
     ),
@@ -59,7 +63,7 @@ TOPICS = (
         "trajectories",
         "Trajectories and files",
         "What a run is, and how it is kept.",
-        "save load unrescale validate trajectories",
+        "save load trajectory unrescale validate trajectories",
         "",
         "quickstart",
     ),

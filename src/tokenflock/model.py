@@ -18,11 +18,16 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
 (E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
+<<<<<<< HEAD
 (E14) kernels     w_ij = k(s_ij, <x_i, x_j>, |x_i - x_j|) in place of exp(s_ij)                 (interaction.py)
 (E15) normalisers A_ij = a_ij w_ij / Z_i; Z_i = sum_k a_ik w_ik (softmax) | sum_k a_ik (count) | 1 (none)
                   | sqrt(sum_k a_ik w_ik^2) (l2) | e^b + sum_k a_ik w_ik (sink) | sum_k a_ik e^bias_ik (positions);
                   own=False: sums without k = i; a row with Z_i = 0 has weights 0
 (E16) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
+=======
+(E14) positions   s_ij = beta (R_i Q y_i)' R_j K y_j - slope |i - j|:  y_i = x_i, R_i turns pairs of numbers (`Rope`);
+                  or y_i = x_i + e_i, R_i = 1 (`Absolute`). What moves stays x_j
+>>>>>>> main
 """
 
 from __future__ import annotations
@@ -40,8 +45,16 @@ from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.interaction import Kernel, Normaliser, all_masses, masses, shares, weight_fault
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+<<<<<<< HEAD
 from tokenflock.rescaling import LARGEST_EXPONENT, Rescaling, flow_at, flow_at_layer
 from tokenflock.rules import check
+=======
+from tokenflock.positions import Absolute, Rope, angles, n_given, turn
+from tokenflock.rescaling import Rescaling as Rescaling
+from tokenflock.rescaling import flow_at as flow_at
+from tokenflock.rescaling import flow_at_layer as flow_at_layer
+from tokenflock.rules import check, check_tokens
+>>>>>>> main
 from tokenflock.sphere import retract, tangent
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
@@ -52,7 +65,11 @@ TIE = 1e-12
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
+<<<<<<< HEAD
     """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E16)."""
+=======
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E14)."""
+>>>>>>> main
 
     dim: int
     beta: float = 1.0
@@ -68,7 +85,11 @@ class Model:
     frozen: Frozen | None = None
     noise: float = 0.0
     masses: Any = None
+<<<<<<< HEAD
     kernel: Any = "exp"
+=======
+    position: Rope | Absolute | None = None
+>>>>>>> main
 
     def __post_init__(self) -> None:
         check(self)
@@ -84,6 +105,11 @@ class Model:
         eye = np.eye(self.dim)[None]
         query, key = (eye if m is None else m.reshape(-1, *m.shape[-2:]) for m in (self.query, self.key))
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
+
+    @property
+    def width(self) -> int:
+        """k: how many numbers a query has."""
+        return max([m.shape[-2] for m in (self.query, self.key) if m is not None], default=self.dim)
 
     @cached_property
     def values(self) -> Array:
@@ -107,6 +133,7 @@ class Model:
         return self.space == "sphere" and self.norm.has_radius
 
     @property
+<<<<<<< HEAD
     def usual(self) -> bool:
         """Whether its weights are those of (E2) and (E3)."""
         return isinstance(self.kernel, str) and isinstance(self.normaliser, str)
@@ -120,6 +147,11 @@ class Model:
     def divisor(self) -> Normaliser:
         """The normaliser with its numbers."""
         return Normaliser(self.normaliser) if isinstance(self.normaliser, str) else self.normaliser
+=======
+    def n_tokens(self) -> int | None:
+        """For how many tokens it says something of every single one; None: for any number."""
+        return n_given(self.position) if self.masses is None else self.masses.shape[-1]
+>>>>>>> main
 
     @property
     def autonomous(self) -> bool:
@@ -182,7 +214,7 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """
     beta = 1.0 if math.isinf(model.beta) else model.beta
     if model.space != "rescaled":
-        u: Array = x @ (beta * model.form)
+        u: Array = x @ (beta * model.form) if model.position is None else beta * looked(model, x, model.query)
         return u
     ahead = x @ flow.matrix.T
     size = np.abs(ahead).max(axis=-1, keepdims=True)
@@ -193,6 +225,39 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     return u
 
 
+<<<<<<< HEAD
+=======
+def keys(model: Model, x: Array) -> Array:
+    """(E1) w_hj with s_hij = <u_hi, w_hj>, (H or 1, n, k): the tokens themselves where B = Q'K is all that matters."""
+    return x[None] if model.position is None else looked(model, x, model.key)
+
+
+def looked(model: Model, x: Array, matrices: Array | None) -> Array:
+    """(E14) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens that have positions."""
+    check_tokens(model, len(x))
+    y = x + model.position.vectors if isinstance(model.position, Absolute) else x
+    y = np.broadcast_to(
+        y if matrices is None else y @ np.swapaxes(matrices, -1, -2), (model.n_heads, len(x), model.width)
+    )
+    return turn(y, angles(model.position, model.width, len(x))) if isinstance(model.position, Rope) else y
+
+
+def log2_masses(model: Model, n: int) -> Array:
+    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
+    a = masses(model, n)
+    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
+
+
+def masses(model: Model, n: int) -> Array:
+    """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
+    if model.masses is None:
+        return np.ones((1, n))
+    check_tokens(model, n)
+    a: Array = np.atleast_2d(model.masses)
+    return a
+
+
+>>>>>>> main
 def sees(mask: str | Window, n: int) -> np.ndarray:
     """Whether i sees j, (n, n)."""
     lo, hi = visible(mask, n)
@@ -209,7 +274,11 @@ def biases(model: Model, n: int) -> Array:
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
     u = queries(model, x, flow)
+<<<<<<< HEAD
     s = u @ x.T + biases(model, len(x))
+=======
+    s = u @ np.swapaxes(keys(model, x), -1, -2) - model.slopes[:, None, None] * np.abs(i - j)
+>>>>>>> main
     s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
@@ -332,6 +401,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     if model.space == "sphere" and off > NEAR:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
+    check_tokens(model, len(x))
     r = None if radius is None else matrix("radius", radius, (len(x),))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
