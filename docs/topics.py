@@ -36,11 +36,7 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
-<<<<<<< HEAD
-        "Window Alibi FeedForward Frozen LayerNorm Kernel Normaliser",
-=======
-        "Window Alibi Rope Absolute sinusoids FeedForward Frozen LayerNorm",
->>>>>>> main
+        "Window Alibi Rope Absolute sinusoids FeedForward Frozen LayerNorm Kernel Normaliser",
         "",
         "model",
     ),

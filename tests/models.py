@@ -7,13 +7,9 @@ import numpy as np
 
 from tokenflock import start
 from tokenflock.interaction import Kernel, Normaliser
-from tokenflock.model import Model, logits, pulls
+from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
-<<<<<<< HEAD
-from tokenflock.rescaling import flow_at
-=======
 from tokenflock.positions import Absolute, Rope, sinusoids
->>>>>>> main
 from tokenflock.weights import ginibre, jordan, paranormal, plane_rotation
 
 
@@ -242,7 +238,7 @@ def _weighted(n):
 
 
 def _interactions():
-    """Kernels (E14) and normalisers (E15), (E16)."""
+    """Kernels (E15) and normalisers (E16), (E17)."""
     window = Window(4, causal=False)
     yield "relu-d2", {"dim": 2, "beta": 3.0, "kernel": "relu"}
     yield "sigmoid-full-d3-heads", {"dim": 3, "mask": "full", "kernel": Kernel("sigmoid", bias=-1.0), **_heads(3, 2)}
@@ -285,23 +281,15 @@ def own_choice(overlap, logit):
 
 
 def every_model_option(n_tokens=None):
-<<<<<<< HEAD
-    """All of them, as a list of Named; those with masses too, if the number of tokens is given."""
-=======
     """All of them, as a list of Named; those with masses or positions too, if the number of tokens is given."""
->>>>>>> main
     families = (
         _sphere(),
         _layer_norms(),
         _open_spaces(),
         _noisy(),
-<<<<<<< HEAD
         _interactions(),
         _weighted(n_tokens) if n_tokens else (),
-=======
-        _weighted(n_tokens) if n_tokens else (),
         _placed(n_tokens or 1),
->>>>>>> main
     )
     return [Named(name, Model(**options)) for family in families for name, options in family]
 

@@ -1,4 +1,4 @@
-"""Laws of kernels, normalisers and Sinkhorn (E14)-(E16), and the sentences for what they may not be."""
+"""Laws of kernels, normalisers and Sinkhorn (E15)-(E17), and the sentences for what they may not be."""
 
 import json
 import math
@@ -12,8 +12,7 @@ from scipy.special import iv
 import tokenflock as flock
 from tokenflock.errors import EngineError, SpecError
 from tokenflock.interaction import NAMED, SEEN, Kernel, Normaliser
-from tokenflock.model import attention, logits, velocity
-from tokenflock.rescaling import flow_at
+from tokenflock.model import attention, flow_at, logits, velocity
 
 N, D = 9, 3
 X = flock.uniform(N, D, seed=4)

@@ -12,8 +12,7 @@ from tokenflock.engine.reference import ReferenceStepper
 from tokenflock.errors import SpecError
 from tokenflock.geometry import Array
 from tokenflock.interaction import weight_fault
-from tokenflock.model import Model, logits, velocity
-from tokenflock.rescaling import flow_at
+from tokenflock.model import Model, flow_at, logits, velocity
 from tokenflock.schemes import TSIT5
 from tokenflock.sphere import retract
 

@@ -19,10 +19,6 @@ import numpy as np
 
 from tokenflock.arguments import flag, function, instance, named, positive, real, scalar, whole
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
-<<<<<<< HEAD
-from tokenflock.interaction import masses
-=======
->>>>>>> main
 from tokenflock.model import Model
 from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, tolerances
 from tokenflock.rules import check_tokens

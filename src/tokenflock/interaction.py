@@ -1,4 +1,4 @@
-"""How tokens weigh each other: kernels (E14), what a row is divided by (E15), Sinkhorn (E16). Plain numpy.
+"""How tokens weigh each other: kernels (E15), what a row is divided by (E16), Sinkhorn (E17). Plain numpy.
 
 A named kernel is a line of NAMED: an expression of the logit s_ij, the overlap <x_i, x_j> and the distance |x_i - x_j|,
 with its numbers. A function of the user's is the same thing without a name: every engine treats the two alike.
@@ -16,12 +16,11 @@ from tokenflock.arguments import named, scalar
 from tokenflock.errors import SpecError, bad, unknown
 from tokenflock.functions import Function, own
 from tokenflock.geometry import Array
+from tokenflock.options import Frozen
 
 if TYPE_CHECKING:
     from tokenflock.model import Model
 
-# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
-UNSEEN = -1e9
 #: what a kernel may be an expression of
 SEEN = ("logit", "overlap", "distance")
 
@@ -54,7 +53,7 @@ ROUNDS, DEFECT = 10_000, 1e-14  # of Sinkhorn: rounds at most, and how far from 
 
 
 class Kernel:
-    """How a logit becomes a weight (E14): a named kernel with its numbers, or a function of one's own.
+    """How a logit becomes a weight (E15): a named kernel with its numbers, or a function of one's own.
 
     Kernel("sigmoid", bias=-3.0); Kernel(lambda distance: np.exp(-distance**2)); Kernel("exp(-distance**2)").
     """
@@ -115,7 +114,7 @@ def _number(name: str, value: Any) -> float:
 
 
 class Normaliser:
-    """What a row of weights is divided by (E15). own=False: what the token itself adds is left out of it.
+    """What a row of weights is divided by (E16). own=False: what the token itself adds is left out of it.
 
     kind: softmax (the sum of the weights), count (the number of tokens seen), none (1), l2 (the root of the sum of
     their squares), sink (e^logit and the sum), positions (the sum of e^bias, the weights that positions alone would
@@ -148,7 +147,7 @@ class Normaliser:
 
 
 def weights(kernel: Kernel | None, s: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """(E14) w_hij from logits s (H, n, m) of tokens x (n, d) and y (m, d), and the logarithm `top` taken out of a row.
+    """(E15) w_hij from logits s (H, n, m) of tokens x (n, d) and y (m, d), and the logarithm `top` taken out of a row.
 
     Only exp (None) knows what to take out: of any other kernel nothing is. Where s = -inf nothing is seen.
     """
@@ -168,7 +167,7 @@ def _distances(one: Array, y: Array) -> Array:
 
 
 def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta: float) -> Array:
-    """(E15), (E16) A_hij from weights w (H, n, m) less e^top, masses a (1 or n, m), 0 where not seen, and the bias.
+    """(E16), (E17) A_hij from weights w (H, n, m) less e^top, masses a (1 or n, m), 0 where not seen, and the bias.
 
     A row with nothing to divide by has no weights; a negative weight in a sum makes its row nan.
     """
@@ -196,7 +195,7 @@ def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta:
 
 
 def sinkhorn(w: Array, a: Array) -> Array:
-    """(E16) A_ij = a_j w_ij u_i v_j with rows that add up to 1 and sum_i a_i A_ij = a_j.
+    """(E17) A_ij = a_j w_ij u_i v_j with rows that add up to 1 and sum_i a_i A_ij = a_j.
 
     Logarithms throughout: weights of any size. Where w is symmetric so is a_i A_ij, and the sums of the rows are exact.
     """
@@ -242,41 +241,22 @@ def fault(kernel: Kernel | None, norm: Normaliser, w: Array, t: float) -> SpecEr
     return SpecError(f"{kernel or 'kernel=exp'}: {told}. Allowed: {allowed}. {advice}")
 
 
-def masses(model: Model, n: int) -> Array:
-    """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
-    if model.masses is None:
-        return np.ones((1, n))
-    if model.masses.shape[-1] != n:
-        advice = "Give one mass for every token of the start."
-        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
-    a: Array = np.atleast_2d(model.masses)
-    return a
-
-
-def log2_masses(model: Model, n: int) -> Array:
-    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
-    a = masses(model, n)
-    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
-
-
-def all_masses(model: Model, n: int) -> Array:
+def with_frozen(weight: Array, frozen: Frozen | None) -> Array:
     """a_ij of tokens and frozen tokens, (1 or n, n + m)."""
-    weight = masses(model, n)
-    if model.frozen is None:
+    if frozen is None:
         return weight
-    fixed = np.broadcast_to(model.frozen.weights, (len(weight), len(model.frozen.weights)))
-    return np.concatenate([weight, fixed], axis=1)
+    return np.concatenate([weight, np.broadcast_to(frozen.weights, (len(weight), len(frozen.weights)))], axis=1)
 
 
 def _weights_of(model: Model, s: Array, x: Array) -> tuple[Array, Array]:
     return weights(model.own_kernel, s, x, x if model.frozen is None else np.concatenate([x, model.frozen.tokens]))
 
 
-def shares(model: Model, s: Array, x: Array, bias: Array) -> Array:
-    """The weights A_hij (H, n, n + m) from logits s of tokens x, and what positions add to these (H, n, n)."""
+def shares(model: Model, s: Array, x: Array, bias: Array, a: Array) -> Array:
+    """The weights A_hij (H, n, n + m) from logits s of tokens x, what positions add to these (H, n, n), and masses."""
     w, top = _weights_of(model, s, x)
     bias = np.pad(bias, ((0, 0), (0, 0), (0, s.shape[-1] - len(x))))
-    return divided(model.divisor, w, top, all_masses(model, len(x)) * np.isfinite(s[0]), bias, model.beta)
+    return divided(model.divisor, w, top, a * np.isfinite(s[0]), bias, model.beta)
 
 
 def weight_fault(model: Model, s: Array, x: Array, t: float) -> SpecError | None:

@@ -29,7 +29,6 @@ from tokenflock.engine.traits import no_implicit, pace, traits
 from tokenflock.errors import SpecError, bad, clash
 from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
-from tokenflock.interaction import masses
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model
 from tokenflock.preparation import prepared

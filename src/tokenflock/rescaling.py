@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""What turns z into x in rescaled space (E8), (E13): exp(tV) and R^k, without overflow at any time."""
-=======
 """What turns z into x in rescaled space: exp(tV) of (E8), and R^k of layers (E13), without overflow at any time."""
->>>>>>> main
 
 from __future__ import annotations
 
@@ -16,12 +12,6 @@ from tokenflock.geometry import Array
 if TYPE_CHECKING:
     from tokenflock.model import Model
 
-<<<<<<< HEAD
-# Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
-LARGEST_EXPONENT = 690.0
-
-=======
->>>>>>> main
 
 class Rescaling(NamedTuple):
     """What turns z into x in rescaled space, exp(tV) or R^k, as exp(log) matrix: no overflow at any time."""

@@ -198,7 +198,7 @@ def _clashes(model: Model) -> None:
 
 
 def _own_clashes(model: Model) -> None:
-    """What kernels (E14) and normalisers (E15), (E16) cannot be combined with."""
+    """What kernels (E15) and normalisers (E16), (E17) cannot be combined with."""
     kernel, norm = model.own_kernel, model.divisor
     what = f"kernel={kernel}" if kernel else f"normaliser={norm}"
     if math.isinf(model.beta):

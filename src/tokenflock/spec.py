@@ -300,14 +300,9 @@ def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
         if not isinstance(given[name], Mapping):
             raise bad(name, given[name], f"a table of {', '.join(inspect.signature(parts[name]).parameters)}")
         fields = {k: _matrix(f"{name}.{k}", v, dim, folder) if k in ARRAYS else v for k, v in given[name].items()}
-<<<<<<< HEAD
-        given[name] = call(name, PARTS[name], fields)
+        given[name] = call(name, parts[name], fields)
     readers = {"mask": _mask, "layer_norm": _layer_norm, "kernel": _kernel, "normaliser": _normaliser}
     for name, made in readers.items():
-=======
-        given[name] = call(name, parts[name], fields)
-    for name, made in (("mask", _mask), ("layer_norm", _layer_norm)):
->>>>>>> main
         if name in given:
             given[name] = made(given[name])
     return call("[model]", Model, given)

@@ -42,14 +42,9 @@ from tokenflock.arguments import (
 from tokenflock.arguments import path as a_path
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
-from tokenflock.interaction import masses
-from tokenflock.model import Model, attention, queries, visible
+from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
-<<<<<<< HEAD
-from tokenflock.rescaling import Rescaling, flow_at, flow_at_layer
-=======
 from tokenflock.positions import Absolute, Rope
->>>>>>> main
 
 if TYPE_CHECKING:
     import xarray as xr

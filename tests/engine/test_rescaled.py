@@ -15,8 +15,7 @@ from tokenflock.engine import reference as reference_module
 from tokenflock.engine.boolean import settle
 from tokenflock.engine.contract import Outcome
 from tokenflock.errors import EngineError, SpecError
-from tokenflock.model import attention, drops, velocity
-from tokenflock.rescaling import flow_at
+from tokenflock.model import attention, drops, flow_at, velocity
 from tokenflock.trajectories import is_boolean
 from tolerances import close, within
 

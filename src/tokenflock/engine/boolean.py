@@ -16,9 +16,7 @@ import math
 import numpy as np
 
 from tokenflock.geometry import Array
-from tokenflock.interaction import masses
-from tokenflock.model import Model, drops, sees
-from tokenflock.rescaling import Rescaling, flow_at, flow_at_layer
+from tokenflock.model import Model, Rescaling, drops, flow_at, flow_at_layer, masses, sees
 
 NO_WEIGHT = 37.0  # a logit this far below the leader's has weight e^-37 < eps / 2
 LOOKS = 12  # times at which the leaders are looked at, in each of two stretches

@@ -12,12 +12,11 @@ import math
 import numpy as np
 
 from tokenflock.interaction import Normaliser
-from tokenflock.model import Model, is_scalar
+from tokenflock.model import LARGEST_EXPONENT, Model, is_scalar
 from tokenflock.options import Window
 from tokenflock.preparation import prepared
-from tokenflock.rescaling import LARGEST_EXPONENT
 
-#: stands among the options that are known for the normalisers of (E15) and (E16)
+#: stands among the options that are known for the normalisers of (E16) and (E17)
 NORMALISERS = "normalisers"
 #: the options that the traits below were written for
 OPTIONS = frozenset(

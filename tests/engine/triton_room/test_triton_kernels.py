@@ -21,8 +21,7 @@ from tokenflock.engine.triton import sums as triton_sums
 from tokenflock.engine.triton.pairs import VisibleRange, columns_of, sums_of_columns
 from tokenflock.engine.triton.products import product_sums
 from tokenflock.engine.triton.wide import wide_sums
-from tokenflock.model import pulls
-from tokenflock.rescaling import flow_at
+from tokenflock.model import flow_at, pulls
 from tokenflock.schemes import TSIT5
 from tolerances import close
 from waiting import LONG_S

@@ -6,7 +6,7 @@ import numpy as np
 
 from tokenflock.engine.compiled.declare import inline
 from tokenflock.engine.explicit.work import FORM, SPARE, U, X
-from tokenflock.rescaling import LARGEST_EXPONENT
+from tokenflock.model import LARGEST_EXPONENT
 
 LARGEST_EXPONENT_32 = 80.0  # the same for float32, which ends at e^88
 

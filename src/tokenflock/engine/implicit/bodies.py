@@ -30,8 +30,7 @@ import numpy as np
 from tokenflock.engine.implicit.watch import NEVER, Labels, Watch, hops_back, nobody, slacks_of
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.interaction import masses
-from tokenflock.model import Model, attention, visible
+from tokenflock.model import Model, attention, masses, visible
 from tokenflock.options import Window
 from tokenflock.sphere import retract
 

@@ -14,8 +14,7 @@ from tokenflock.engine.implicit.watch import Labels, touching
 from tokenflock.engine.status import COLLAPSED, REGROUP
 from tokenflock.engine.traits import steepest, traits
 from tokenflock.geometry import Array
-from tokenflock.interaction import masses
-from tokenflock.model import Model, sees
+from tokenflock.model import Model, masses, sees
 from tokenflock.schemes import Rosenbrock
 from tokenflock.sphere import retract
 

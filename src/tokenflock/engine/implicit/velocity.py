@@ -15,8 +15,7 @@ from tokenflock.engine.explicit.team import team
 from tokenflock.engine.explicit.work import Field, velocity_signature
 from tokenflock.engine.implicit.system import Tokens
 from tokenflock.geometry import Array
-from tokenflock.interaction import log2_masses
-from tokenflock.model import Model
+from tokenflock.model import Model, log2_masses
 
 DTYPE = "float64"  # long times need all digits
 

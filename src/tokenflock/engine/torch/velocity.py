@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from tokenflock.engine.torch.terms import Sums, TorchTerms
-from tokenflock.model import TIE
-from tokenflock.rescaling import LARGEST_EXPONENT
+from tokenflock.model import LARGEST_EXPONENT, TIE
 
 LARGEST_EXPONENT_32 = 80.0  # the same for float32, which ends at e^88
 TIE_32 = 2e-6
@@ -340,7 +339,7 @@ def layer(terms: TorchTerms, x: Tensor, radius: Tensor, k: int, dt: float) -> tu
 
 
 def sublayer(terms: TorchTerms, x: Tensor, radius: Tensor, d: Tensor, t: float, dt: float) -> tuple[Tensor, Tensor]:
-    """The residual step of (E12) with update d: model.sublayer."""
+    """The residual step of (E12) with update d: layers.sublayer."""
     if terms.model.space == "euclidean":
         return x + dt * d, radius
     norm, size = terms.model.norm, length(d)[..., None]

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.geometry import Array, angle
-from tokenflock.interaction import masses
-from tokenflock.model import Model, is_scalar, sees
+from tokenflock.model import Model, is_scalar, masses, sees
 
 Labels = NDArray[np.intp]
 SAME = 1e-9  # tokens closer than this are at one place; targets must differ by more than WRONG to be out of reach

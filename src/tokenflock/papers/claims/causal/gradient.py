@@ -36,11 +36,10 @@ from fractions import Fraction
 import numpy as np
 
 from tokenflock.geometry import Array, circle, retract, to_sphere
-from tokenflock.model import Model, logits, velocity
+from tokenflock.model import Model, flow_at, logits, velocity
 from tokenflock.papers.claims.causal.centers import jacobian
 from tokenflock.papers.claims.causal.limits import pair
 from tokenflock.papers.claims.ledger import Check, Trial, claim
-from tokenflock.rescaling import flow_at
 
 NODES = 32  # of Gauss and Legendre along one side of a loop
 STEP = 1e-5  # of central differences: their error is 1e-10

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from tokenflock.geometry import Array, circle
-from tokenflock.model import Model, logits, velocity
+from tokenflock.model import Model, flow_at, logits, velocity
 from tokenflock.options import Alibi, Frozen
 from tokenflock.papers.claims.causal.centers import jacobian, rest
 from tokenflock.papers.claims.ledger import Check, Trial, claim
-from tokenflock.rescaling import flow_at
 
 FAMILIES = ("slopes", "masses", "V = Q'K")
 STEP = 1e-5
