@@ -1,4 +1,4 @@
-"""Weights that change with time (E15): laws, closed forms, files, and what cannot be."""
+"""Weights that change with time (E18): laws, closed forms, files, and what cannot be."""
 
 import math
 

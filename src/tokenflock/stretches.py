@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tokenflock.model import SLIGHTLY, Model, kind_at
+from tokenflock.model import Model, kind_at
+from tokenflock.varying import SLIGHTLY
 
 
 class Span(NamedTuple):

@@ -1,4 +1,4 @@
-"""Weights that change with time (E15): given at knots, by a function of t, or drawn anew in every interval.
+"""Weights that change with time (E18): given at knots, by a function of t, or drawn anew in every interval.
 
     flock.Model(dim=3, beta=flock.Schedule([0.0, 5.0, 10.0], [1.0, 4.0, 9.0], "linear"))
     flock.Model(dim=3, value=lambda t: np.diag([1.0, np.cos(t), 0.5]))
@@ -31,6 +31,7 @@ WEIGHTS = ("query", "key", "value", "beta", "w", "a", "b")
 OF_MODEL = WEIGHTS[:4]
 KINDS = ("constant", "linear")
 FAMILIES = ".weights"  # ends the name of the module whose functions a file names
+SLIGHTLY = 1e-9  # of a layer: its time may be rounded to just before a jump at which it begins
 ALL_BITS = 2**64 - 1
 MOST_CHANGES = 10**7  # of a run: each begins its steps anew
 

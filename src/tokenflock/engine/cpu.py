@@ -34,6 +34,9 @@ class CpuEngine(EnsembleEngine):
         if smooth:
             advice = "Give values that are constant between knots, or take engine='reference'."
             return f"{smooth[0]} changes all the time, and it knows weights that change at some times. {advice}"
+        if model.varying and (not model.usual or model.position is not None):
+            other = "a kernel or normaliser of its own" if not model.usual else "positions"
+            return f"It does not know weights that change together with {other}. Take engine='reference'."
         return None
 
     def velocity(

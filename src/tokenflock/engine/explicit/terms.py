@@ -134,7 +134,7 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
 
 
 def weigh(terms: Terms, work: Work, model: Model) -> None:
-    """Put the weights of a model of the same shape in the place of those that were laid out (E15)."""
+    """Put the weights of a model of the same shape in the place of those that were laid out (E18)."""
     hard = math.isinf(model.beta)
     form, values = model.form * (1.0 if hard else model.beta * LOG2E), model.values
     for page, matrices in ((FORM, form), (VALUE, values), (LESS, less(values))):
