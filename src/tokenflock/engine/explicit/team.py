@@ -19,7 +19,8 @@ from tokenflock.engine.compiled.atomics import pause, publish, read, step_aside,
 from tokenflock.engine.compiled.declare import inline, kernel, pointed
 from tokenflock.engine.compiled.pointers import Pointer
 from tokenflock.engine.explicit.mutual_products import ADD, MEET, STRIPS
-from tokenflock.engine.explicit.pairs import CHUNKS, gather, n_parts
+from tokenflock.engine.explicit import pairs as by_rows
+from tokenflock.engine.explicit.pairs import n_adding, n_parts
 from tokenflock.engine.explicit.products import TRANSPOSE, WEIGH, n_tiles
 from tokenflock.engine.explicit.work import PairWork
 from tokenflock.engine.machine import threads
@@ -83,8 +84,8 @@ def sum_rows(part, pairs):
 @pointed
 def sum_mutual(part, pairs):
     """For `mutual`."""
-    run_parts(part, pairs, 0, CHUNKS)
-    gather(pairs)
+    run_parts(part, pairs, by_rows.MEET, len(pairs.partial))
+    run_parts(part, pairs, by_rows.ADD, n_adding(pairs.numbers.n))
 
 
 @pointed
