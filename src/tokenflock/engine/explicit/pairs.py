@@ -143,14 +143,13 @@ def mutual(pairs, k):
         _mutual_rows(x, chunk(n, k, chunks), chunk(n, k + 1, chunks), mine)
         return
     m = width(x)
-    first, stop = columns * k // parts // m * m, columns * (k + 1) // parts // m * m
-    for a in range(p.shape[0] + 1):
-        line, target = (a, p[a]) if a < p.shape[0] else (3, z[0])
-        for i in range(first, stop):
-            target[i] = partial[0, line, i]
-        for c in range(1, chunks):
-            for i in range(first, stop):
-                target[i] += partial[c, line, i]
+    for i in range(columns * k // parts // m * m, columns * (k + 1) // parts // m * m, m):
+        for a in range(p.shape[0] + 1):
+            line = a if a < p.shape[0] else 3
+            sums = load(partial[0], line, i)
+            for c in range(1, chunks):
+                sums = sums + load(partial[c], line, i)
+            store(p if line < 3 else z, a if line < 3 else 0, i, sums)
 
 
 @inline

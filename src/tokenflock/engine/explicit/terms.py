@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock.engine.compiled.lanes import BYTES, PAD
-from tokenflock.engine.explicit.mutual_products import STRIPS, tile_size
+from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
 from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
 from tokenflock.engine.explicit.products import TILE
 from tokenflock.engine.explicit.team import NEXT, NONE, QUEUE_SIZE
@@ -173,7 +173,7 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
         own = {"by_rows": make(2, n, d), "tile": make(1, TILE * (n + d))}
     elif kernel == "mutual_products":
         own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
-        own |= {"partial": make(STRIPS, n, d), "per_token": make(STRIPS, n)}
+        own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
     elif kernel.startswith("leader"):
         own = {"per_token": make(d + 1, columns)}
     queue = np.zeros(QUEUE_SIZE, dtype=np.int64)
