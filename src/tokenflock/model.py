@@ -18,6 +18,8 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
 (E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
+(E14) positions   s_ij = beta (R_i Q y_i)' R_j K y_j - slope |i - j|:  y_i = x_i, R_i turns pairs of numbers (`Rope`);
+                  or y_i = x_i + e_i, R_i = 1 (`Absolute`). What moves stays x_j
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +36,11 @@ from tokenflock.arguments import instance, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
-from tokenflock.rules import check
+from tokenflock.positions import Absolute, Rope, angles, n_given, turn
+from tokenflock.rescaling import Rescaling as Rescaling
+from tokenflock.rescaling import flow_at as flow_at
+from tokenflock.rescaling import flow_at_layer as flow_at_layer
+from tokenflock.rules import check, check_tokens
 from tokenflock.sphere import retract, tangent
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
@@ -49,7 +55,7 @@ LARGEST_EXPONENT = 690.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E13)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E14)."""
 
     dim: int
     beta: float = 1.0
@@ -65,6 +71,7 @@ class Model:
     frozen: Frozen | None = None
     noise: float = 0.0
     masses: Any = None
+    position: Rope | Absolute | None = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -80,6 +87,11 @@ class Model:
         eye = np.eye(self.dim)[None]
         query, key = (eye if m is None else m.reshape(-1, *m.shape[-2:]) for m in (self.query, self.key))
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
+
+    @property
+    def width(self) -> int:
+        """k: how many numbers a query has."""
+        return max([m.shape[-2] for m in (self.query, self.key) if m is not None], default=self.dim)
 
     @cached_property
     def values(self) -> Array:
@@ -101,6 +113,11 @@ class Model:
     def has_radius(self) -> bool:
         """Whether every token carries a magnitude r_j beside its direction."""
         return self.space == "sphere" and self.norm.has_radius
+
+    @property
+    def n_tokens(self) -> int | None:
+        """For how many tokens it says something of every single one; None: for any number."""
+        return n_given(self.position) if self.masses is None else self.masses.shape[-1]
 
     @property
     def autonomous(self) -> bool:
@@ -155,33 +172,6 @@ def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(n, int), i + 1
 
 
-class Rescaling(NamedTuple):
-    """What turns z into x in rescaled space, exp(tV) or R^k, as exp(log) matrix: no overflow at any time."""
-
-    matrix: Array
-    log: float
-
-
-def flow_at(model: Model, t: float) -> Rescaling:
-    """exp(tV) (E8), with the largest real part sigma of an eigenvalue taken out; the identity in other spaces."""
-    if model.space != "rescaled":
-        return Rescaling(np.eye(model.dim), 0.0)
-    from scipy.linalg import expm
-
-    total = model.values.sum(axis=0)
-    sigma = float(np.linalg.eigvals(total).real.max())
-    return Rescaling(expm(t * (total - sigma * np.eye(model.dim))), sigma * t)
-
-
-def flow_at_layer(model: Model, k: int, dt: float) -> Rescaling:
-    """R^k with R = I + dt V (E13), with the spectral radius taken out; the identity in other spaces."""
-    if model.space != "rescaled":
-        return Rescaling(np.eye(model.dim), 0.0)
-    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
-    rho = float(np.abs(np.linalg.eigvals(step)).max())
-    return Rescaling(np.linalg.matrix_power(step / rho, k), k * math.log(rho))
-
-
 def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) u_hi with s_hij = <u_hi, x_j>, (H, n, d): B_h' x_i times beta. beta = inf counts as 1 here.
 
@@ -190,7 +180,7 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """
     beta = 1.0 if math.isinf(model.beta) else model.beta
     if model.space != "rescaled":
-        u: Array = x @ (beta * model.form)
+        u: Array = x @ (beta * model.form) if model.position is None else beta * looked(model, x, model.query)
         return u
     ahead = x @ flow.matrix.T
     size = np.abs(ahead).max(axis=-1, keepdims=True)
@@ -199,6 +189,21 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     reach = float(np.abs(u).max(axis=(0, 1)) @ np.abs(x).max(axis=0))  # of <u_i, x_j>, less the two factors
     u *= np.exp(np.minimum(2 * flow.log + np.log(size), LARGEST_EXPONENT - math.log(max(reach, 1.0))))
     return u
+
+
+def keys(model: Model, x: Array) -> Array:
+    """(E1) w_hj with s_hij = <u_hi, w_hj>, (H or 1, n, k): the tokens themselves where B = Q'K is all that matters."""
+    return x[None] if model.position is None else looked(model, x, model.key)
+
+
+def looked(model: Model, x: Array, matrices: Array | None) -> Array:
+    """(E14) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens that have positions."""
+    check_tokens(model, len(x))
+    y = x + model.position.vectors if isinstance(model.position, Absolute) else x
+    y = np.broadcast_to(
+        y if matrices is None else y @ np.swapaxes(matrices, -1, -2), (model.n_heads, len(x), model.width)
+    )
+    return turn(y, angles(model.position, model.width, len(x))) if isinstance(model.position, Rope) else y
 
 
 def log2_masses(model: Model, n: int) -> Array:
@@ -211,9 +216,7 @@ def masses(model: Model, n: int) -> Array:
     """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
     if model.masses is None:
         return np.ones((1, n))
-    if model.masses.shape[-1] != n:
-        advice = "Give one mass for every token of the start."
-        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
+    check_tokens(model, n)
     a: Array = np.atleast_2d(model.masses)
     return a
 
@@ -228,7 +231,7 @@ def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
     i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
-    s = u @ x.T - model.slopes[:, None, None] * np.abs(i - j)
+    s = u @ np.swapaxes(keys(model, x), -1, -2) - model.slopes[:, None, None] * np.abs(i - j)
     s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
@@ -352,6 +355,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     if model.space == "sphere" and off > NEAR:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
+    check_tokens(model, len(x))
     r = None if radius is None else matrix("radius", radius, (len(x),))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
