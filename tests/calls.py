@@ -32,7 +32,7 @@ RECORDS = re.compile(
 #: names that need an extra, weights, or more than a second: the slow fuzz calls them
 HEAVY = re.compile(
     r"flock\.(Flow|Schedule|gradient|view|export|figure|figures|plot|check|study|claims|studies|sweeps?|simulate|again|extend|merge_tree|diagnose"
-    r"|save|load|unrescale|networks\.(read|find|heads)|transformer\.(states|wording\.Encoder|prediction|stack)|dendrogram|trajectory"
+    r"|save|load|unrescale|networks\.(read|find|heads)|transformer\.(states|wording\.Encoder|prediction|stack)|dendrogram|trajector"
     r"|analysis\.(metastability\.quantiles|spectrum|triple)|transformer\.chance\.(split|counted)"
     r"|analysis\.polytope\.levels|networks\.(regime|triple))"
 )
@@ -96,12 +96,10 @@ CALLS = {
     "flock.transformer.record.Origin.of": "flock.transformer.record.Origin.of(net, 'numpy', 'float64', {})",
     "flock.transformer.states.Original.run": "flock.transformer.states.Original(net).run([3, 4, 5])",
     "flock.Flow.forward": "flock.Flow(model, scheme='rk4', dt=0.5).forward(torch.as_tensor(start), 1.0)",
-    "flock.Schedule.forward": "flock.Schedule([0.0, 1.0], [1.0, 3.0], 'linear').forward(0.5)",
 }
 #: members that take nothing, or that torch calls
 IDLE = {
     "flock.Flow.extra_repr",
-    "flock.Schedule.extra_repr",
     "flock.networks.Network.embeddings",
     "flock.networks.Network.final_norm",
 }

@@ -18,13 +18,16 @@ from tokenflock.door import open_door, stand_in
 
 _HOME = {
     **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
+    **dict.fromkeys(("Kernel", "Normaliser"), "tokenflock.interaction"),
     **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
+    **dict.fromkeys(("Absolute", "Rope", "sinusoids"), "tokenflock.positions"),
     **dict.fromkeys(
         ("uniform", "cap", "cube", "orthonormal", "planted", "von_mises_fisher", "gaussian", "equiangular"),
         "tokenflock.start",
     ),
     **dict.fromkeys(("again", "simulate"), "tokenflock.simulation"),
-    **dict.fromkeys(("save", "load", "unrescale", "validate"), "tokenflock.trajectory"),
+    **dict.fromkeys(("save", "load", "unrescale", "validate"), "tokenflock.trajectories"),
+    **dict.fromkeys(("trajectory",), "tokenflock.given"),
     **dict.fromkeys(("merge_tree",), "tokenflock.merging"),
     **dict.fromkeys(("extend",), "tokenflock.extension"),
     **dict.fromkeys(("figure",), "tokenflock.papers.figures"),
@@ -32,7 +35,8 @@ _HOME = {
     **dict.fromkeys(("diagnose",), "tokenflock.diagnosis"),
     **dict.fromkeys(("sweep",), "tokenflock.sweeps"),
     **dict.fromkeys(("study",), "tokenflock.papers.studies"),
-    **dict.fromkeys(("Flow", "Schedule", "gradient"), "tokenflock.flow"),
+    **dict.fromkeys(("Flow", "gradient"), "tokenflock.flow"),
+    **dict.fromkeys(("Schedule", "redrawn"), "tokenflock.varying"),
     **dict.fromkeys(("view",), "tokenflock.explorer.widget"),
     **dict.fromkeys(("export",), "tokenflock.explorer.export"),
 }
@@ -42,7 +46,7 @@ _MODULES = {
         name: f"tokenflock.{name}"
         for name in (
             *("analysis", "dendrogram", "errors", "geometry", "networks", "schemes"),
-            *("plot", "start", "sweeps", "theory", "trajectory", "transformer", "weights"),
+            *("plot", "start", "sweeps", "theory", "trajectories", "transformer", "weights"),
         )
     },
 }

@@ -44,19 +44,31 @@ from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.positions import Absolute, Rope
+from tokenflock.varying import heard, told
+from tokenflock.weights import FAMILIES
 
 if TYPE_CHECKING:
     import xarray as xr
 
 RUN, TIME, TOKEN, AXIS, MERGER = "run", "time", "token", "axis", "merger"
 SCHEMA = 1
+#: In place of a scheme, where no flock.Model moved the tokens: the layers of a network, or whoever gave them.
+NETWORK, GIVEN = "network", "given"
 TEXTS = ("model", "scheme", "engine", "dtype", "outcome", "versions", "times", "reduce")  # attributes that are texts
 SHAPES = {"start": (TOKEN, AXIS), "x": (TIME, TOKEN, AXIS), "radius": (TIME, TOKEN), TIME: (TIME,)}
 ATTRIBUTES = ("schema", "model", "scheme", "engine", "dtype", "seed", "rtol", "atol", "t_end", "outcome", "versions")
 MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
 BLOCK = 1 << 20  # numbers held at a time while looking at attention
-# The options of a model that are records of their own.
-PARTS = {"mask": Window, "layer_norm": LayerNorm, "bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
+# The options of a model that are records of their own, of one kind or of several that differ in their fields.
+PARTS: dict[str, tuple[Any, ...]] = {
+    "mask": (Window,),
+    "layer_norm": (LayerNorm,),
+    "bias": (Alibi,),
+    "feedforward": (FeedForward,),
+    "frozen": (Frozen,),
+    "position": (Rope, Absolute),
+}
 
 
 def _is_seed(given: Any) -> bool:
@@ -77,10 +89,17 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
         name, value = field.name, model.norm if field.name == "layer_norm" else getattr(model, field.name)
         if isinstance(value, np.ndarray):
             arrays[name] = value
+        elif hasattr(value, "told"):
+            plain[name] = value.told()
         elif dataclasses.is_dataclass(value):
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+            parts.pop("varying", None)  # it stands with the model
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
             plain[name] = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+        elif name == "varying":
+            if value:
+                plain[name], inner = told(value)
+                arrays |= {f"{name}_{key}": array for key, array in inner.items()}
         elif value is not None:
             plain[name] = "inf" if value == math.inf else value
     variables = {
@@ -108,10 +127,13 @@ def model_of(run: xr.Dataset) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise bad("model", run.attrs["model"], "a model with a beta", "Load a file that flock.save wrote.") from error
     arrays = {str(name)[6:]: run[name].values for name in run.data_vars if str(name).startswith("model_")}
-    for part, cls in PARTS.items():
+    if "varying" in plain:
+        inner = {name: arrays.pop(name) for name in list(arrays) if name.startswith("varying_")}
+        plain["varying"] = heard(plain["varying"], {k.partition("_")[2]: a for k, a in inner.items()}, FAMILIES)
+    for part, kinds in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
         if isinstance(plain.get(part), dict):
-            plain[part] = _part(cls, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
+            plain[part] = _part(kinds, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
     plain |= arrays
     if wrong := sorted(plain.keys() - Model.__dataclass_fields__.keys()) or "dim" not in plain:
         raise bad(
@@ -120,9 +142,11 @@ def model_of(run: xr.Dataset) -> Model:
     return Model(**plain)
 
 
-def _part(cls: Any, plain: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    """A part of a model from what a file says of it."""
-    if unknown := sorted((plain.keys() | arrays.keys()) - cls.__dataclass_fields__.keys()):
+def _part(kinds: tuple[Any, ...], plain: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """A part of a model from what a file says of it: of the first kind that has such fields."""
+    given = plain.keys() | arrays.keys()
+    cls = next((kind for kind in kinds if given <= kind.__dataclass_fields__.keys()), kinds[0])
+    if unknown := sorted(given - cls.__dataclass_fields__.keys()):
         raise bad("model", f"a {cls.__name__} with {', '.join(unknown)}", "its fields", "Load what flock.save wrote.")
     try:
         return cls(**plain, **arrays)
@@ -161,6 +185,20 @@ def validate(run: xr.Dataset) -> xr.Dataset:
     times = run[TIME].values
     if times.size and (not np.isfinite(times).all() or (np.diff(times) <= 0).any()):
         raise bad("time", "a coordinate that does not increase", "finite, increasing times")
+    return run
+
+
+def has_model(run: xr.Dataset) -> bool:
+    """Whether a flock.Model moved these tokens; hidden states, and arrays of one's own, have none."""
+    return run.attrs.get("scheme") not in (NETWORK, GIVEN)
+
+
+def moved_by_model(run: xr.Dataset, what: str) -> xr.Dataset:
+    """The trajectory, if a flock.Model moved its tokens; what: that which cannot be done otherwise."""
+    if not has_model(validate(run)):
+        whose = "the layers of a network" if run.attrs["scheme"] == NETWORK else "whoever made the arrays"
+        advice = "Give a run that flock.simulate made."
+        raise SpecError(f"{what} needs a flock.Model, and these tokens were moved by {whose}. {advice}")
     return run
 
 
