@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Ensemble, EnsembleEngine, Stepper, Task
+from tokenflock.engine.explicit import own_kernels
 from tokenflock.engine.explicit.ensemble import CpuEnsemble, parts_of
 from tokenflock.engine.explicit.stepper import CpuStepper, by_pairs, state_of
 from tokenflock.engine.implicit.coalescing import CoalescingStepper, SkeletonStepper
 from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.engine.implicit.switching import SwitchingStepper
 from tokenflock.engine.implicit.turning import TurnedStepper, turned
-from tokenflock.engine.traits import OPTIONS, traits
+from tokenflock.engine.traits import INTERACTIONS, OPTIONS, traits
 from tokenflock.geometry import Array
 from tokenflock.model import Model, kind_at
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
@@ -26,7 +27,7 @@ class CpuEngine(EnsembleEngine):
     name = "cpu"
     schemes = (*EXPLICIT, "rosenbrock", "skeleton")
     pair_s = 1.5e-9
-    options = OPTIONS | {"varying"}
+    options = OPTIONS | INTERACTIONS | {"varying"}
 
     def objection(self, model: Model, dtype: str) -> str | None:
         """Weights that change all the time: its kernels have them fixed."""
@@ -37,7 +38,9 @@ class CpuEngine(EnsembleEngine):
         if model.varying and (not model.usual or model.position is not None):
             other = "a kernel or normaliser of its own" if not model.usual else "positions"
             return f"It does not know weights that change together with {other}. Take engine='reference'."
-        return None
+        if model.divisor.kind == "sinkhorn":
+            return "It does not know normaliser='sinkhorn'. Use engine='reference'."
+        return None if model.usual else own_kernels.why_not(model, dtype) or None
 
     def velocity(
         self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, *, dtype: str = "float64"

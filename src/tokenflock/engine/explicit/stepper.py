@@ -21,6 +21,7 @@ from tokenflock.engine.explicit import (
     general_pairs,
     mutual_products,
     near_pairs,
+    own_kernels,
     pairs,
     products,
     rescaled_pairs,
@@ -93,6 +94,8 @@ def pair_pointers(name: str, dtype: str) -> tuple[Pointer, Pointer]:
     home = rescaled_pairs if name.startswith("leader") else HOMES.get(name, pairs)
     family = name if name in ("mutual", *PRODUCTS) else "rows"
     sums = pointer_to(getattr(teams, f"sum_{family}"), sums_signature(dtype))
+    if name.startswith(own_kernels.NAME):
+        return sums, pointer_to(own_kernels.part_of(name), part_signature(dtype))
     return sums, pointer_to(getattr(home, name), part_signature(dtype))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock.engine.compiled.lanes import BYTES, PAD
+from tokenflock.engine.explicit import own_kernels
 from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
 from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
 from tokenflock.engine.explicit.products import TILE
@@ -31,7 +32,7 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, less, log2_masses, masses, visible
+from tokenflock.model import LARGEST_EXPONENT, Model, biases, less, log2_masses, masses, sees, visible
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
@@ -51,6 +52,8 @@ def columns_for(n: int) -> int:
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
     special = traits(model)
+    if not model.usual:
+        return own_kernels.name_of(model)
     if not special.ordinary and not model.varying:
         return "general"
     extra = model.bias is not None or model.masses is not None
@@ -80,6 +83,8 @@ def _numbers(model: Model, kernel: str, n: int, form: Array, mu: float, rho: flo
     record["n"], record["d"] = n, model.dim
     record["space"] = {"sphere": SPHERE, "euclidean": EUCLIDEAN, "rescaled": RESCALED}[model.space]
     record["by_count"] = model.normaliser != "softmax"
+    record["own"] = not model.usual
+    record["sink"] = model.divisor.logit
     record["hard"] = math.isinf(model.beta)
     record["scaled"] = kernel in (*NEAR_KERNELS, "mutual_products")
     record["by_differences"] = model.space == "rescaled" and kernel == "products"
@@ -102,7 +107,8 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     layer_step: dt of rescaled layers, whose V is R^-1 V (E13).
     """
     columns, hard, d = columns_for(n), math.isinf(model.beta), model.dim
-    form = model.form * (1.0 if hard else model.beta * LOG2E)
+    unit = unit_of(model)
+    form = model.form * (1.0 if hard else model.beta * unit)
     total = model.values.sum(axis=0)
     mu = float(np.linalg.eigvals(total).real.max()) if model.space == "rescaled" else 0.0
     values, rho = model.values, 1.0
@@ -124,10 +130,10 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
         numbers=_numbers(model, kernel, n, form, mu, rho),
         heads=own(np.stack([form, values, less(values)])),
         flow=own(total - mu * np.eye(d), "float64"),
-        slopes=own(model.slopes * (1.0 if hard else LOG2E), "float64"),
-        rows=own(np.stack([lo, hi, _counts(model, n, columns) + weights.sum()])),
-        frozen=own(np.concatenate([frozen.T, (weights if hard else np.log2(weights))[None]])),
-        masses=own(_masses(model, n, columns, hard or kernel in WEIGHED, dtype)),
+        slopes=own(model.slopes * unit, "float64"),
+        rows=own(np.concatenate([np.stack([lo, hi]), _divisors(model, n, columns, float(weights.sum()))])),
+        frozen=own(np.concatenate([frozen.T, (weights if hard or not model.usual else np.log2(weights))[None]])),
+        masses=own(_masses(model, n, columns, hard or kernel in WEIGHED or not model.usual, dtype)),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
     )
@@ -136,13 +142,34 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
 def weigh(terms: Terms, work: Work, model: Model) -> None:
     """Put the weights of a model of the same shape in the place of those that were laid out (E18)."""
     hard = math.isinf(model.beta)
-    form, values = model.form * (1.0 if hard else model.beta * LOG2E), model.values
+    form, values = model.form * (1.0 if hard else model.beta * unit_of(model)), model.values
     for page, matrices in ((FORM, form), (VALUE, values), (LESS, less(values))):
         terms.heads[page] = matrices
     terms.numbers["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     work.form[:] = terms.heads[FORM]
     if (ff := model.feedforward) is not None:
         terms.inner[:, :-1], terms.inner[:, -1], terms.outer[:] = ff.a, ff.b, ff.w
+
+
+def unit_of(model: Model) -> float:
+    """What logits are multiplied by for the kernels: those of exp take powers of 2."""
+    return 1.0 if math.isinf(model.beta) or not model.usual else LOG2E
+
+
+def _divisors(model: Model, n: int, columns: int, fixed: float) -> Array:
+    """What rows are divided by where that is a count (E3), (E16), (1 or H, columns), frozen tokens among them."""
+    norm = model.divisor
+    if model.usual:
+        return _counts(model, n, columns)[None] + fixed
+    counted = np.where(sees(model.mask, n), masses(model, n), 0.0)
+    if not norm.own:
+        np.fill_diagonal(counted, 0.0)
+    if norm.kind == "positions":
+        lines = (counted * np.exp(biases(model, n))).sum(axis=-1) + fixed
+    else:
+        lines = np.broadcast_to(counted.sum(axis=-1) + fixed, (model.n_heads, n))
+    scale = {"none": np.zeros_like(lines) + 1.0, "scaled-count": lines * math.exp(min(model.beta, LARGEST_EXPONENT))}
+    return np.pad(scale.get(norm.kind, lines), ((0, 0), (0, columns - n)), mode="edge")
 
 
 def _counts(model: Model, n: int, columns: int) -> Array:
@@ -188,6 +215,8 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
     elif kernel == "mutual_products":
         own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
         own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
+    elif terms.numbers["own"]:
+        own = {"per_token": make(1, columns)}
     elif kernel.startswith("leader"):
         own = {"per_token": make(d + 1, columns)}
     queue = np.zeros(QUEUE_SIZE, dtype=np.int64)

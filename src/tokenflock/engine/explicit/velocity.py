@@ -105,7 +105,10 @@ def _weigh_all(field, h, inverse):
     for i in range(numbers.n):
         peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.scaled else np.float64(top[0, i])
         call.undecided = max(call.undecided, abs(z[0, i] - np.floor(z[0, i] + 0.5)))
-        weight = p.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
+        if numbers.own:
+            weight = pairs.per_token[0, i]
+        else:
+            weight = p.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
         z[0, i] *= weight
         weight *= p.dtype.type(inverse)
         for a in range(p.shape[0]):
@@ -117,7 +120,7 @@ def _attend(sums, part, field, h):
     """(E4) of head h: p the pull, z the mass."""
     terms, work, numbers = field.terms, field.work, field.terms.numbers
     x, u, pairs, call = work.tokens[X], work.tokens[U], work.pairs, work.pairs.call
-    inverse, call.slope, call.level = 1.0, terms.slopes[h], 0.0
+    inverse, call.head, call.slope, call.level = 1.0, h, terms.slopes[h], 0.0
     if numbers.scaled:
         inverse, call.level = 1.0 / numbers.scale, np.float64(terms.heads[FORM, h, 0, 0])
         _scale(numbers, x, pairs.x)

@@ -35,6 +35,7 @@ NUMBERS = np.dtype(
         ("d", np.int64),
         ("space", np.int64),
         ("by_count", np.int64),  # (E3) rather than (E2)
+        ("own", np.int64),  # per_token has what each row is multiplied by, see own_pairs.py
         ("hard", np.int64),  # beta = inf: equal shares of the largest logits
         ("scaled", np.int64),  # the part takes tokens times `scale`
         ("by_differences", np.int64),  # `products` takes differences of tokens first where logits are large (E8)
@@ -48,6 +49,7 @@ NUMBERS = np.dtype(
         ("noise", np.float64),
         ("mu", np.float64),
         ("rho", np.float64),
+        ("sink", np.float64),  # the logit of a sink
     ],
     align=True,
 )
@@ -56,6 +58,7 @@ NUMBERS = np.dtype(
 CALL = np.dtype(
     [
         ("stage", np.int64),  # of a sum that goes over its parts more than once
+        ("head", np.int64),  # the present head
         ("slope", np.float64),  # of ALiBi's bias, for the present head
         ("level", np.float64),  # the largest logit of every row where it is known and positive, else 0
         ("log", np.float64),  # rescaled space: exp(log) was taken out of the product of two flows
@@ -72,7 +75,7 @@ class Terms(NamedTuple):
     heads: Numbers  # (3, H, d, d): beta B in units of log 2 (hardmax: B itself), V, V - c I of model.less
     flow: Numbers  # (d, d): V - mu I, mu the largest real part of an eigenvalue
     slopes: Numbers  # (H,) of the bias, in the units of the form
-    rows: Numbers  # (3, columns): lo, hi, number of visible tokens
+    rows: Numbers  # (2 + H, columns): lo, hi, number of visible tokens, for each head
     frozen: Numbers  # (d + 1, m): frozen tokens and log2 of their weights (hardmax: the weights)
     # (n, 1), or (columns / m, n m) with a_ij at [i / m, j m + i % m], m the width of a register, or (0, 0) without
     # masses: log2 of them, but as they are for hardmax and for the kernels `weighed`

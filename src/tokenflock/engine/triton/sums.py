@@ -32,7 +32,13 @@ def counts(n: int, reach: VisibleRange, device: torch.device) -> Tensor:
 
 def supports(terms: TorchTerms) -> bool:
     """Whether a kernel serves this model; plain torch does the rest."""
-    if terms.hard or len(terms.frozen) or terms.masses is not None or terms.model.space == "rescaled":
+    if (
+        not terms.model.usual
+        or terms.hard
+        or len(terms.frozen)
+        or terms.masses is not None
+        or terms.model.space == "rescaled"
+    ):
         return False
     return terms.model.dim <= FEW or terms.dtype == torch.float32
 
