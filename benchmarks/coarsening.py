@@ -31,7 +31,7 @@ from tokenflock.papers.studies import coarsening, ledger
 Cell = tuple[str, int, int, float]
 RUNS = 100
 BETAS = (16.0, 64.0, 256.0, 1024.0, 4096.0)
-ON_GPU = 3  # processes whose first phases share the GPU
+ON_GPU = 4  # processes whose first phases share the GPU
 
 
 def grid(d: int, n: int, betas: Iterable[float]) -> list[Cell]:
@@ -44,9 +44,10 @@ CORES = [*grid(2, 1000, BETAS), *grid(3, 1000, BETAS[:3]), *grid(2, 10_000, (64.
 CORES += [*grid(3, 1000, BETAS[3:]), *grid(2, 10_000, (16.0, 256.0, 1024.0))]
 CORES += grid(2, 100_000, (64.0, 4096.0, 16.0, 256.0, 1024.0))
 GPU = [
-    *grid(3, 10_000, (64.0, 16.0)),
-    *grid(2, 1_000_000, (64.0, 4096.0)),
-    *grid(3, 10_000, (256.0,)),
+    *grid(2, 1_000_000, (64.0,)),
+    *grid(3, 10_000, (64.0,)),
+    *grid(2, 1_000_000, (4096.0,)),
+    *grid(3, 10_000, (256.0, 16.0)),
     *grid(2, 1_000_000, (16.0, 256.0, 1024.0)),
     *grid(3, 10_000, (1024.0,)),
     *grid(3, 100_000, (64.0, 16.0, 256.0)),
