@@ -289,6 +289,8 @@ def gradient(
 
 def _check_model(model: Any) -> None:
     check_model(model)
+    if model.drift is not None:
+        raise clash("flock.Flow", "drift", "Its gradients do not pass a function of yours: flock.simulate runs it.")
     if math.isinf(model.beta):
         advice = "Hardmax jumps from one leader to the next: it has no derivative. Take a large finite beta."
         raise bad("beta", model.beta, "a finite number where gradients are wanted", advice)

@@ -26,6 +26,7 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
                   own=False: sums without k = i; a row with Z_i = 0 has weights 0
 (E17) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
 (E18) weights that change: Q, K, V, beta, w, a, b of time t; a layer has those of the time at which it begins
+(E19) drift       D_i + f(x, t)_i in place of D_i, f a function of the user; a velocity of one's own: f(x, t)_i alone
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from tokenflock.rescaling import flow_at as flow_at
 from tokenflock.rescaling import flow_at_layer as flow_at_layer
 from tokenflock.rules import check, check_tokens
 from tokenflock.sphere import tangent
-from tokenflock.varying import held
+from tokenflock.varying import held, left_by
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
@@ -82,6 +83,7 @@ class Model:
     position: Rope | Absolute | None = None
     kernel: Any = "exp"
     varying: Any = None
+    drift: Any = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -148,13 +150,11 @@ class Model:
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not (self.varying or self.drift)
 
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
-        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
-        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
-        return replace(self, **{"varying": kept} | options)
+        return replace(self, **{"varying": left_by(options, self.varying)} | options)
 
     def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
         """The model with the weights of time t (E18). middle: a time on the same side of every jump, t if left out."""
@@ -335,6 +335,8 @@ def feedforward(model: Model, x: Array) -> Array:
 
 def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d)."""
+    if model.drift is not None and model.drift.whole:  # (E19)
+        return np.zeros_like(x), np.zeros_like(x)
     p, m = pulls(model, x, flow)
     values = np.swapaxes(model.values, -1, -2)
     pulled = (p @ values).sum(axis=0)
@@ -358,7 +360,7 @@ def rates(
         v = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
         return (v if model.feedforward is None else feedforward(model, v)), still
     d, along = drive(model, x, flow)
-    extra = feedforward(model, x)
+    extra = feedforward(model, x) + (0.0 if model.drift is None else model.drift.at(x, t, model.space == "sphere"))
     if model.space == "euclidean":
         return d + extra, still
     d, along = d + extra, along + tangent(x, extra)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenflock.arguments import count, is_number, named, numbers
+from tokenflock.drift import Drift
 from tokenflock.errors import bad, clash, unknown
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
@@ -30,6 +32,9 @@ def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
     _set(model, "dim", count("dim", model.dim, 1))
     _varying(model)
+    if model.drift is not None and not isinstance(model.drift, Drift):
+        kept = isinstance(model.drift, Mapping) and set(model.drift) == {"function", "whole"}
+        _set(model, "drift", Drift(**model.drift) if kept else Drift(model.drift))
     _numbers(model)
     _names(model)
     _matrices(model)
@@ -203,6 +208,8 @@ def _clashes(model: Model) -> None:
         raise clash("position", "frozen", "A frozen token stands nowhere in the text: make it a token with V = 0.")
     if model.space == "rescaled" and model.noise > 0:
         raise clash("noise", "space='rescaled'", "Use space='euclidean'.")
+    if model.drift is not None and model.space == "rescaled":
+        raise clash("drift", "space='rescaled'", "Use space='euclidean'.")
     if model.varying and model.space == "rescaled":
         raise clash("weights that change", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
     if model.noise > 0 and model.has_radius:
