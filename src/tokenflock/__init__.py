@@ -20,6 +20,8 @@ _HOME = {
     **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
     **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
     **dict.fromkeys(("Absolute", "Rope", "sinusoids"), "tokenflock.positions"),
+    "CommonNoise": "tokenflock.common_noise",
+    "Groups": "tokenflock.groups",
     **dict.fromkeys(
         ("uniform", "cap", "cube", "orthonormal", "planted", "von_mises_fisher", "gaussian", "equiangular"),
         "tokenflock.start",

@@ -20,6 +20,9 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
 (E14) positions   s_ij = beta (R_i Q y_i)' R_j K y_j - slope |i - j|:  y_i = x_i, R_i turns pairs of numbers (`Rope`);
                   or y_i = x_i + e_i, R_i = 1 (`Absolute`). What moves stays x_j
+(E15) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
+                  g_i sees g_j;  D_i = sum_h sum_j A_hij V_{h g_j} x_j + F(x_i).  A group that sees nobody rests
+(E16) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
 """
 
 from __future__ import annotations
@@ -33,15 +36,19 @@ from typing import Any
 import numpy as np
 
 from tokenflock.arguments import instance, scalar
+from tokenflock.common_noise import CommonNoise
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.groups import Groups, heads_of, met, split
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 from tokenflock.positions import Absolute, Rope, angles, n_given, turn
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
 from tokenflock.rescaling import flow_at_layer as flow_at_layer
-from tokenflock.rules import check, check_tokens
-from tokenflock.sphere import retract, tangent
+from tokenflock.rules import check, check_counts, check_tokens
+from tokenflock.sphere import is_scalar as is_scalar
+from tokenflock.sphere import less as less
+from tokenflock.sphere import tangent
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
@@ -55,7 +62,7 @@ LARGEST_EXPONENT = 690.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E14)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E16)."""
 
     dim: int
     beta: float = 1.0
@@ -72,6 +79,8 @@ class Model:
     noise: float = 0.0
     masses: Any = None
     position: Rope | Absolute | None = None
+    groups: Groups | None = None
+    common_noise: CommonNoise | None = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -79,7 +88,8 @@ class Model:
     @cached_property
     def n_heads(self) -> int:
         """H: the leading axis of query, key or value; 1 without one."""
-        return max([len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3], default=1)
+        own = [m for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3]
+        return max([len(m) for m in own], default=heads_of(self.groups))
 
     @cached_property
     def form(self) -> Array:
@@ -91,11 +101,24 @@ class Model:
     @property
     def width(self) -> int:
         """k: how many numbers a query has."""
-        return max([m.shape[-2] for m in (self.query, self.key) if m is not None], default=self.dim)
+        sides = [self.query, self.key, *(getattr(self.groups, name, None) for name in ("query", "key"))]
+        return max([m.shape[-2] for m in sides if m is not None], default=self.dim)
+
+    @property
+    def placed(self) -> bool:
+        """Whether queries and keys are more than B and the tokens themselves: (E14), (E15)."""
+        return self.position is not None or self.groups is not None
+
+    @property
+    def noisy(self) -> bool:
+        """Whether chance moves the tokens."""
+        return self.noise > 0 or self.common_noise is not None
 
     @cached_property
     def values(self) -> Array:
-        """V_h, (H, d, d)."""
+        """V_h, (H, d, d); of groups with their own V_hg, (H G, d, d), in the order of `pulls`."""
+        if self.groups is not None and (own := self.groups.matrices("value")) is not None:
+            return np.concatenate(np.broadcast_to(own.swapaxes(0, 1), (self.n_heads, *own[:, 0].shape)))
         value = np.eye(self.dim) if self.value is None else self.value
         return np.broadcast_to(value, (self.n_heads, self.dim, self.dim))
 
@@ -117,7 +140,9 @@ class Model:
     @property
     def n_tokens(self) -> int | None:
         """For how many tokens it says something of every single one; None: for any number."""
-        return n_given(self.position) if self.masses is None else self.masses.shape[-1]
+        counted = (n_given(self.position), getattr(self.groups, "n_tokens", None))
+        own = None if self.masses is None else self.masses.shape[-1]
+        return next((count for count in (own, *counted) if count is not None), None)
 
     @property
     def autonomous(self) -> bool:
@@ -146,21 +171,6 @@ def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
     return [(min(norm.switch, t_end), "post"), (t_end, "pre")]
 
 
-def is_scalar(matrices: Array) -> bool:
-    """Whether each of the matrices (H, d, d) is a multiple of I."""
-    return bool((matrices == matrices[:, :1, :1] * np.eye(matrices.shape[-1])).all())
-
-
-def less(matrices: Array) -> Array:
-    """V - c I of each of the matrices (H, d, d), c its largest diagonal entry: P_x(V x) = P_x((V - c I) x).
-
-    It is exactly 0 for V = c I, so that a lone token does not drift; and if V is diagonal, all terms of (V - c I) x
-    vanish as x comes to the leading eigenvectors, where those of V x cancel but for rounding, and drown pulls of 1e-56.
-    """
-    most = np.diagonal(matrices, axis1=-2, axis2=-1).max(axis=-1)
-    return np.asarray(matrices - most[..., None, None] * np.eye(matrices.shape[-1]))
-
-
 def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Row i sees lo_i <= j < hi_i (E1). Every mask here is an interval."""
     i = np.arange(n)
@@ -180,8 +190,8 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """
     beta = 1.0 if math.isinf(model.beta) else model.beta
     if model.space != "rescaled":
-        u: Array = x @ (beta * model.form) if model.position is None else beta * looked(model, x, model.query)
-        return u
+        u: Array = looked(model, x, "query") if model.placed else x @ (beta * model.form)
+        return u * betas(model)[:, None] if model.placed else u
     ahead = x @ flow.matrix.T
     size = np.abs(ahead).max(axis=-1, keepdims=True)
     size[size == 0] = 1.0
@@ -193,17 +203,28 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
 
 def keys(model: Model, x: Array) -> Array:
     """(E1) w_hj with s_hij = <u_hi, w_hj>, (H or 1, n, k): the tokens themselves where B = Q'K is all that matters."""
-    return x[None] if model.position is None else looked(model, x, model.key)
+    return looked(model, x, "key") if model.placed else x[None]
 
 
-def looked(model: Model, x: Array, matrices: Array | None) -> Array:
-    """(E14) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens that have positions."""
-    check_tokens(model, len(x))
+def looked(model: Model, x: Array, side: str) -> Array:
+    """(E14), (E15) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens with positions."""
+    check_counts(model, len(x))
     y = x + model.position.vectors if isinstance(model.position, Absolute) else x
-    y = np.broadcast_to(
-        y if matrices is None else y @ np.swapaxes(matrices, -1, -2), (model.n_heads, len(x), model.width)
-    )
+    own = None if model.groups is None else model.groups.matrices(side)
+    if model.groups is not None and own is not None:
+        y = np.einsum("nhkd,nd->hnk", own[model.groups.labels], y)
+    elif (shared := getattr(model, side)) is not None:
+        y = y @ np.swapaxes(shared, -1, -2)
+    y = np.broadcast_to(y, (model.n_heads, len(x), model.width))
     return turn(y, angles(model.position, model.width, len(x))) if isinstance(model.position, Rope) else y
+
+
+def betas(model: Model) -> Array:
+    """beta of every row, (n,) or (1,); infinity counts as 1."""
+    if model.groups is None or model.groups.beta is None:
+        return np.array([1.0 if math.isinf(model.beta) else model.beta])
+    beta: Array = model.groups.beta[model.groups.labels]
+    return beta
 
 
 def log2_masses(model: Model, n: int) -> Array:
@@ -216,7 +237,7 @@ def masses(model: Model, n: int) -> Array:
     """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
     if model.masses is None:
         return np.ones((1, n))
-    check_tokens(model, n)
+    check_counts(model, n)
     a: Array = np.atleast_2d(model.masses)
     return a
 
@@ -232,7 +253,8 @@ def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
     s = u @ np.swapaxes(keys(model, x), -1, -2) - model.slopes[:, None, None] * np.abs(i - j)
-    s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
+    seen = sees(model.mask, len(x)) & (masses(model, len(x)) > 0) & met(model.groups)
+    s = np.where(seen, s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
 
@@ -265,6 +287,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         # Less the row maximum nothing changes in (E2), but exp stays finite: at beta = 1e6 the plain form is inf/inf.
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
+        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E15)
         less = s - top
     weight = masses(model, len(x))
     if model.frozen is not None:
@@ -277,7 +300,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         shift = model.beta if model.normaliser == "scaled-count" else 0.0
         a = weight * np.exp(less + (top - shift))
         count = (weight * np.isfinite(less)).sum(axis=-1, keepdims=True)
-    a /= count
+    a /= np.where(count == 0, 1.0, count)
     return a
 
 
@@ -287,6 +310,8 @@ def pulls(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     Summed from differences: the pull of a token on itself is exactly 0 and a pull of 1e-30 keeps its digits.
     """
     a = attention(model, x, flow=flow)
+    if model.groups is not None and model.groups.value is not None:
+        a = split(a, model.groups)  # (H G, n, n): one V each
     seen = x if model.frozen is None else np.concatenate([x, model.frozen.tokens])
     p = np.stack([a[:, i] @ (seen - x[i]) for i in range(len(x))], axis=1)
     return p, a.sum(axis=-1, keepdims=True)
@@ -311,7 +336,7 @@ def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     return pulled + (m * x @ values).sum(axis=0), tangent(x, pulled + (m * x @ less(values)).sum(axis=0))
 
 
-def _length(d: Array) -> Array:
+def length(d: Array) -> Array:
     """|d_i|, with 1 where d_i = 0: normalising nothing gives nothing."""
     size = np.linalg.norm(d, axis=-1)
     return np.where(size > 0, size, 1.0)
@@ -334,7 +359,7 @@ def rates(
     d, along = d + extra, along + tangent(x, extra)
     r = np.full(len(x), model.norm.radius) if radius is None else radius
     norm = model.norm
-    size, growth = _length(d), np.sum(x * d, axis=-1)
+    size, growth = length(d), np.sum(x * d, axis=-1)
     scales: dict[str, Callable[[], tuple[float | Array, Array]]] = {
         "post": lambda: (1.0, still),
         "pre": lambda: (r, growth),
@@ -363,33 +388,3 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
         advice = "Lower beta, the weights or the tokens; for large beta normaliser='scaled-count'."
         raise bad("x", "tokens whose velocity is beyond the range of float64", "tokens with a finite velocity", advice)
     return found
-
-
-def layer(model: Model, x: Array, radius: Array, k: int, dt: float) -> tuple[Array, Array]:
-    """(E12), (E13) Layer k of the discrete-time transformer: one attention block of step dt, then the feed-forward."""
-    flow, t = flow_at_layer(model, k, dt), k * dt
-    if model.space == "rescaled":
-        total = model.values.sum(axis=0)
-        p, _ = pulls(model, x, flow)
-        u = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
-        u = np.linalg.solve(np.eye(model.dim) + dt * total, u.T).T
-        return x + dt * (u if model.feedforward is None else feedforward(model, u)), radius
-    x, radius = sublayer(model, x, radius, drive(model, x, flow)[0], t, dt)
-    if model.feedforward is not None:
-        x, radius = sublayer(model, x, radius, feedforward(model, x), t, dt)
-    return x, radius
-
-
-def sublayer(model: Model, x: Array, radius: Array, d: Array, t: float, dt: float) -> tuple[Array, Array]:
-    """The residual step of (E12) with update d, in the way of each layer norm."""
-    if model.space == "euclidean":
-        return x + dt * d, radius
-    norm, size = model.norm, _length(d)[:, None]
-    kind = kind_at(norm, t)
-    if kind in ("pre", "peri"):
-        y = radius[:, None] * x + dt * (d if kind == "pre" else d / size)
-        radius = np.linalg.norm(y, axis=-1)
-        return y / radius[:, None], radius
-    alpha = norm.alpha * (1 + t) ** -norm.decay
-    step = {"post": d, "ngpt": alpha * d / size, "sqrt": d / math.sqrt(t + 1)}[kind]
-    return retract(x + dt * step), radius

@@ -50,6 +50,7 @@ FIXED_STEP = 0.01  # of noisy and hardmax runs when no dt is given
 SHORTEST = 1e-300  # differences of times of a shorter run have no reciprocals
 IMPLICIT, LEADERS = "rosenbrock", "skeleton"
 NOISY = ("euler", "heun")  # schemes that noise can join
+STRATONOVICH = "heun"  # the one that noise common to all tokens can join: its correction is not along x
 MEMORY_SHARE = 0.8  # of the machine's memory that kept positions may take
 FITS = 2**24  # bytes that every machine has
 
@@ -161,7 +162,7 @@ class Request:
         if self.endless and name == AUTO and not self._switches:
             name = IMPLICIT
         if name == AUTO:
-            name = "heun" if self.model.noise else "euler" if math.isinf(self.model.beta) else "tsit5"
+            name = "heun" if self.model.noisy else "euler" if math.isinf(self.model.beta) else "tsit5"
             dt = FIXED_STEP if dt is None and name != "tsit5" else dt
         scheme = SCHEMES.get(name)
         return scheme, fixed_step(self.model, name, dt, adaptive=scheme is not None and scheme.adaptive)
@@ -326,6 +327,9 @@ def fixed_step(model: Model, scheme: str, dt: Any, adaptive: bool) -> float | No
         raise bad("dt", None, f"a step size > 0 for scheme={scheme!r}", "Give dt, for example dt=0.1.")
     if model.noise and scheme not in NOISY:
         raise clash("noise", f"scheme={scheme!r}", "Noise needs scheme='euler' or 'heun' with dt.")
+    if model.common_noise is not None and scheme != STRATONOVICH:
+        advice = "It is meant in the sense of Stratonovich, which Euler's steps are not: take scheme='heun' with dt."
+        raise clash("common_noise", f"scheme={scheme!r}", advice)
     return None if dt is None else positive("dt", dt)
 
 

@@ -5,6 +5,7 @@
     start(.., token, axis)                               the tokens at time 0
     steps, rejected, evaluations, outcome(run)           how each run went
     model_*                                              the matrices of the model
+    group(token)                                         the group of each token, where a model has groups
     left(run), merger_*(merger)                          of implicit steps: how many bodies are left (an attribute of a
                                                          single run), and when two of them became one: t, first tokens
     any name(.., time, ...)                              what `reduce` kept
@@ -40,8 +41,10 @@ from tokenflock.arguments import (
     scalar,
 )
 from tokenflock.arguments import path as a_path
+from tokenflock.common_noise import CommonNoise
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
+from tokenflock.groups import Groups
 from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 from tokenflock.positions import Absolute, Rope
@@ -49,7 +52,7 @@ from tokenflock.positions import Absolute, Rope
 if TYPE_CHECKING:
     import xarray as xr
 
-RUN, TIME, TOKEN, AXIS, MERGER = "run", "time", "token", "axis", "merger"
+RUN, TIME, TOKEN, AXIS, MERGER, GROUP = "run", "time", "token", "axis", "merger", "group"
 SCHEMA = 1
 #: In place of a scheme, where no flock.Model moved the tokens: the layers of a network, or whoever gave them.
 NETWORK, GIVEN = "network", "given"
@@ -66,6 +69,8 @@ PARTS: dict[str, tuple[Any, ...]] = {
     "feedforward": (FeedForward,),
     "frozen": (Frozen,),
     "position": (Rope, Absolute),
+    "groups": (Groups,),
+    "common_noise": (CommonNoise,),
 }
 
 

@@ -17,8 +17,9 @@ FILES = sorted(ROOT.rglob("*.py"))
 # Imports inside functions count, and so do the names of modules in strings, by which some are imported when asked for.
 LAYERS = [
     "errors geometry arguments markup lock memory sphere expressions functions",
-    "options positions rescaling rules",
+    "options positions groups common_noise rescaling rules",
     "model",
+    "layers",
     "start weights theory parking schemes preparation",
     "accessor door trajectories store",
     "analysis",
@@ -124,7 +125,7 @@ def test_the_model_knows_no_engine_and_the_analysis_no_simulation():
     reached = {part: set() for part in RANK}
     for path in INSIDE.values():
         reached[part_of(path)] |= parts_imported(path)
-    allowed = "arguments geometry options positions rescaling rules errors sphere functions"
+    allowed = "arguments geometry options positions groups common_noise rescaling rules errors sphere functions"
     assert reached["model"] <= set(allowed.split())
     assert not any(part.startswith("engine") for part in reached["analysis"])
     assert not reached["analysis"] & {"simulation", "runner", "plot"}

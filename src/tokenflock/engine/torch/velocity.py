@@ -339,7 +339,7 @@ def layer(terms: TorchTerms, x: Tensor, radius: Tensor, k: int, dt: float) -> tu
 
 
 def sublayer(terms: TorchTerms, x: Tensor, radius: Tensor, d: Tensor, t: float, dt: float) -> tuple[Tensor, Tensor]:
-    """The residual step of (E12) with update d: model.sublayer."""
+    """The residual step of (E12) with update d: layers.sublayer."""
     if terms.model.space == "euclidean":
         return x + dt * d, radius
     norm, size = terms.model.norm, length(d)[..., None]
