@@ -335,7 +335,8 @@ def fixed_step(model: Model, scheme: str, dt: Any, adaptive: bool) -> float | No
 
 def _check_invertible(model: Model, dt: float) -> None:
     """(E13) divides by R = I + dt V."""
-    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # such a step is refused below
+        step = np.eye(model.dim) + dt * model.values.sum(axis=0)
     if np.linalg.cond(step) > 1e12:
         raise bad("dt", dt, "a step for which I + dt V is invertible", "Change dt a little, or use space='euclidean'.")
 
