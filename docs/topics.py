@@ -36,7 +36,7 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
-        "Window Alibi Rope Absolute sinusoids Groups CommonNoise FeedForward Frozen LayerNorm",
+        "Window Alibi Rope Absolute sinusoids Groups CommonNoise FeedForward Frozen LayerNorm Kernel Normaliser",
         "",
         "model",
     ),

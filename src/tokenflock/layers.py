@@ -1,4 +1,4 @@
-"""Time in layers, (E12) and (E13): the discrete-time transformer with the parts of model.py."""
+"""The discrete-time transformer, layer by layer (E12), (E13): the equations of model.py in steps."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from tokenflock.geometry import Array
-from tokenflock.model import Model, drive, feedforward, kind_at, length, pulls
-from tokenflock.rescaling import flow_at_layer
+from tokenflock.model import Model, drive, feedforward, flow_at_layer, kind_at, pulls, size_of
 from tokenflock.sphere import retract
 
 
@@ -31,7 +30,7 @@ def sublayer(model: Model, x: Array, radius: Array, d: Array, t: float, dt: floa
     """The residual step of (E12) with update d, in the way of each layer norm."""
     if model.space == "euclidean":
         return x + dt * d, radius
-    norm, size = model.norm, length(d)[:, None]
+    norm, size = model.norm, size_of(d)[:, None]
     kind = kind_at(norm, t)
     if kind in ("pre", "peri"):
         y = radius[:, None] * x + dt * (d if kind == "pre" else d / size)

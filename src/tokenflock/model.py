@@ -20,9 +20,14 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
 (E14) positions   s_ij = beta (R_i Q y_i)' R_j K y_j - slope |i - j|:  y_i = x_i, R_i turns pairs of numbers (`Rope`);
                   or y_i = x_i + e_i, R_i = 1 (`Absolute`). What moves stays x_j
-(E15) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
+(E15) kernels     w_ij = k(s_ij, <x_i, x_j>, |x_i - x_j|) in place of exp(s_ij)                 (interaction.py)
+(E16) normalisers A_ij = a_ij w_ij / Z_i; Z_i = sum_k a_ik w_ik (softmax) | sum_k a_ik (count) | 1 (none)
+                  | sqrt(sum_k a_ik w_ik^2) (l2) | e^b + sum_k a_ik w_ik (sink) | sum_k a_ik e^bias_ik (positions);
+                  own=False: sums without k = i; a row with Z_i = 0 has weights 0
+(E17) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
+(E18) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
                   g_i sees g_j;  D_i = sum_h sum_j A_hij V_{h g_j} x_j + F(x_i).  A group that sees nobody rests
-(E16) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
+(E19) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
 """
 
 from __future__ import annotations
@@ -40,8 +45,10 @@ from tokenflock.common_noise import CommonNoise
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.groups import Groups, heads_of, met, split
+from tokenflock.interaction import Kernel, Normaliser, shares, weight_fault, with_frozen
+from tokenflock.looking import betas, looked
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
-from tokenflock.positions import Absolute, Rope, angles, n_given, turn
+from tokenflock.positions import Absolute, Rope, n_given
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
 from tokenflock.rescaling import flow_at_layer as flow_at_layer
@@ -62,7 +69,7 @@ LARGEST_EXPONENT = 690.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E16)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E19)."""
 
     dim: int
     beta: float = 1.0
@@ -71,7 +78,7 @@ class Model:
     value: Any = None
     mask: str | Window = "causal"
     bias: Alibi | None = None
-    normaliser: str = "softmax"
+    normaliser: str | Normaliser = "softmax"
     space: str = "sphere"
     layer_norm: str | LayerNorm = "post"
     feedforward: FeedForward | None = None
@@ -79,6 +86,7 @@ class Model:
     noise: float = 0.0
     masses: Any = None
     position: Rope | Absolute | None = None
+    kernel: Any = "exp"
     groups: Groups | None = None
     common_noise: CommonNoise | None = None
 
@@ -106,7 +114,7 @@ class Model:
 
     @property
     def placed(self) -> bool:
-        """Whether queries and keys are more than B and the tokens themselves: (E14), (E15)."""
+        """Whether queries and keys are more than B and the tokens themselves: (E14), (E18)."""
         return self.position is not None or self.groups is not None
 
     @property
@@ -136,6 +144,21 @@ class Model:
     def has_radius(self) -> bool:
         """Whether every token carries a magnitude r_j beside its direction."""
         return self.space == "sphere" and self.norm.has_radius
+
+    @property
+    def usual(self) -> bool:
+        """Whether its weights are those of (E2) and (E3)."""
+        return isinstance(self.kernel, str) and isinstance(self.normaliser, str)
+
+    @property
+    def own_kernel(self) -> Kernel | None:
+        """The kernel (E15), None for exp."""
+        return None if isinstance(self.kernel, str) else self.kernel
+
+    @cached_property
+    def divisor(self) -> Normaliser:
+        """The normaliser with its numbers."""
+        return Normaliser(self.normaliser) if isinstance(self.normaliser, str) else self.normaliser
 
     @property
     def n_tokens(self) -> int | None:
@@ -206,27 +229,6 @@ def keys(model: Model, x: Array) -> Array:
     return looked(model, x, "key") if model.placed else x[None]
 
 
-def looked(model: Model, x: Array, side: str) -> Array:
-    """(E14), (E15) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens with positions."""
-    check_counts(model, len(x))
-    y = x + model.position.vectors if isinstance(model.position, Absolute) else x
-    own = None if model.groups is None else model.groups.matrices(side)
-    if model.groups is not None and own is not None:
-        y = np.einsum("nhkd,nd->hnk", own[model.groups.labels], y)
-    elif (shared := getattr(model, side)) is not None:
-        y = y @ np.swapaxes(shared, -1, -2)
-    y = np.broadcast_to(y, (model.n_heads, len(x), model.width))
-    return turn(y, angles(model.position, model.width, len(x))) if isinstance(model.position, Rope) else y
-
-
-def betas(model: Model) -> Array:
-    """beta of every row, (n,) or (1,); infinity counts as 1."""
-    if model.groups is None or model.groups.beta is None:
-        return np.array([1.0 if math.isinf(model.beta) else model.beta])
-    beta: Array = model.groups.beta[model.groups.labels]
-    return beta
-
-
 def log2_masses(model: Model, n: int) -> Array:
     """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
     a = masses(model, n)
@@ -248,11 +250,17 @@ def sees(mask: str | Window, n: int) -> np.ndarray:
     return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
 
 
+def biases(model: Model, n: int) -> Array:
+    """(E1) What positions add to the logits, (H, n, n)."""
+    i, j = np.arange(n)[:, None], np.arange(n)
+    bias: Array = -model.slopes[:, None, None] * np.abs(i - j)
+    return bias
+
+
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
-    i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
-    s = u @ np.swapaxes(keys(model, x), -1, -2) - model.slopes[:, None, None] * np.abs(i - j)
+    s = u @ np.swapaxes(keys(model, x), -1, -2) + biases(model, len(x))
     seen = sees(model.mask, len(x)) & (masses(model, len(x)) > 0) & met(model.groups)
     s = np.where(seen, s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
@@ -280,6 +288,10 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
 def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
     flow = flow_at(model, t) if flow is None else flow
+    if not model.usual:
+        return shares(
+            model, logits(model, x, flow), x, biases(model, len(x)), with_frozen(masses(model, len(x)), model.frozen)
+        )
     hard = math.isinf(model.beta)
     if model.space == "rescaled" and not hard:
         less, top = drops(model, x, flow)
@@ -287,12 +299,9 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         # Less the row maximum nothing changes in (E2), but exp stays finite: at beta = 1e6 the plain form is inf/inf.
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
-        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E15)
+        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E18)
         less = s - top
-    weight = masses(model, len(x))
-    if model.frozen is not None:
-        fixed = np.broadcast_to(model.frozen.weights, (len(weight), len(model.frozen.weights)))
-        weight = np.concatenate([weight, fixed], axis=1)
+    weight = with_frozen(masses(model, len(x)), model.frozen)
     if model.normaliser == "softmax":
         a: Array = weight * (less >= -TIE * (1 + np.abs(top)) if hard else np.exp(less))
         count = a.sum(axis=-1, keepdims=True)
@@ -336,7 +345,7 @@ def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     return pulled + (m * x @ values).sum(axis=0), tangent(x, pulled + (m * x @ less(values)).sum(axis=0))
 
 
-def length(d: Array) -> Array:
+def size_of(d: Array) -> Array:
     """|d_i|, with 1 where d_i = 0: normalising nothing gives nothing."""
     size = np.linalg.norm(d, axis=-1)
     return np.where(size > 0, size, 1.0)
@@ -359,7 +368,7 @@ def rates(
     d, along = d + extra, along + tangent(x, extra)
     r = np.full(len(x), model.norm.radius) if radius is None else radius
     norm = model.norm
-    size, growth = length(d), np.sum(x * d, axis=-1)
+    size, growth = size_of(d), np.sum(x * d, axis=-1)
     scales: dict[str, Callable[[], tuple[float | Array, Array]]] = {
         "post": lambda: (1.0, still),
         "pre": lambda: (r, growth),
@@ -385,6 +394,8 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
     if not np.isfinite(found).all():
+        if not model.usual and (told := weight_fault(model, logits(model, x, flow_at(model, t)), x, t)):
+            raise told
         advice = "Lower beta, the weights or the tokens; for large beta normaliser='scaled-count'."
         raise bad("x", "tokens whose velocity is beyond the range of float64", "tokens with a finite velocity", advice)
     return found

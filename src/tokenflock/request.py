@@ -27,6 +27,7 @@ from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
 from tokenflock.engine.machine import environment
 from tokenflock.engine.traits import no_implicit, pace, traits
 from tokenflock.errors import SpecError, bad, clash
+from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model
@@ -178,6 +179,7 @@ class Request:
     def starting(self, start: Any) -> Job:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
+        check_weights(self.model, x)
         return Job(self, x, self.engine_for(x.shape[-2]))
 
 

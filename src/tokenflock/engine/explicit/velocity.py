@@ -276,7 +276,7 @@ def _overlaps(a, b, target):
 
 @inline
 def _length(square):
-    """model.length: the root, with 1 for 0."""
+    """model.size_of: the root, with 1 for 0."""
     return np.sqrt(np.float64(square)) if square > 0 else 1.0
 
 
