@@ -21,8 +21,7 @@ from tokenflock.arguments import flag, function, instance, named, positive, real
 from tokenflock.engine.traits import OPTIONS, unknown_options
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
 from tokenflock.model import Model
-from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, tolerances
-from tokenflock.rules import check_tokens
+from tokenflock.request import ATOL, RTOL, SEED, check_model, check_tokens, fixed_step, increasing_times, tolerances
 from tokenflock.schemes import Rosenbrock, scheme_named
 from tokenflock.stepping import MOST_STEPS
 

@@ -52,7 +52,7 @@ from tokenflock.positions import Absolute, Rope, n_given
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
 from tokenflock.rescaling import flow_at_layer as flow_at_layer
-from tokenflock.rules import check, check_counts, check_tokens
+from tokenflock.rules import check, check_counts
 from tokenflock.sphere import is_scalar as is_scalar
 from tokenflock.sphere import less as less
 from tokenflock.sphere import tangent
@@ -289,9 +289,8 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
     flow = flow_at(model, t) if flow is None else flow
     if not model.usual:
-        return shares(
-            model, logits(model, x, flow), x, biases(model, len(x)), with_frozen(masses(model, len(x)), model.frozen)
-        )
+        weight = with_frozen(masses(model, len(x)), model.frozen)
+        return shares(model, logits(model, x, flow), x, biases(model, len(x)), weight)
     hard = math.isinf(model.beta)
     if model.space == "rescaled" and not hard:
         less, top = drops(model, x, flow)
@@ -389,7 +388,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     if model.space == "sphere" and off > NEAR:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
-    check_tokens(model, len(x))
+    check_counts(model, len(x))
     r = None if radius is None else matrix("radius", radius, (len(x),))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]

@@ -29,10 +29,11 @@ from tokenflock.engine.traits import no_implicit, pace, traits
 from tokenflock.errors import SpecError, bad, clash
 from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
+from tokenflock.groups import check_rows
 from tokenflock.memory import machine_bytes
-from tokenflock.model import Model
+from tokenflock.model import Model, masses, sees
 from tokenflock.preparation import prepared
-from tokenflock.rules import check_tokens
+from tokenflock.rules import check_counts
 from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
 from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
 from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
@@ -288,6 +289,13 @@ def check_start(model: Model, start: Any) -> Array:
     if off > SILENT:
         warn(f"start is up to {off:.1e} off the sphere: its tokens were divided by their length.")
     return retract(x) if off > SILENT else x  # dividing again would change the last bit: `again` must not
+
+
+def check_tokens(model: Model, n: int) -> None:
+    """Whether what a model says of every token is said of n tokens, and whether every row has somebody in it."""
+    check_counts(model, n)
+    if model.groups is not None:
+        check_rows(model.groups, sees(model.mask, n) & (masses(model, n) > 0))
 
 
 def check_implicit(what: str, model: Model, dtype: str, advice: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.common_noise import check_common
 from tokenflock.errors import bad, clash, unknown
-from tokenflock.groups import MATRICES, check_groups, check_rows
+from tokenflock.groups import MATRICES, check_groups
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 from tokenflock.positions import check_position, n_given
@@ -130,15 +130,6 @@ def _masses(model: Model) -> None:
     if rows and (np.diagonal(given) <= 0).any():
         raise bad("masses", "a row without its own token", "a positive diagonal: every token sees itself")
     _set(model, "masses", given)
-
-
-def check_tokens(model: Model, n: int) -> None:
-    """Whether what a model says of every token is said of n tokens, and every row has somebody in it."""
-    from tokenflock.model import masses, sees
-
-    check_counts(model, n)
-    if model.groups is not None:
-        check_rows(model.groups, sees(model.mask, n) & (masses(model, n) > 0))
 
 
 def check_counts(model: Model, n: int) -> None:
