@@ -12,6 +12,7 @@ from tokenflock.interaction import Kernel, Normaliser
 from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
 from tokenflock.positions import Absolute, Rope, sinusoids
+from tokenflock.varying import Schedule, redrawn
 from tokenflock.weights import ginibre, jordan, paranormal, plane_rotation
 
 
@@ -186,6 +187,22 @@ def _noisy():
     yield "noise-euclidean", {"dim": 2, "space": "euclidean", "noise": 0.3, "value": -np.eye(2)}
 
 
+def _varying():
+    """(E18): at knots, drawn anew, all the time; with what else has weights."""
+    steps = Schedule([0.0, 0.3, 0.7], np.stack([ginibre(3, k) for k in range(3)]))
+    anew = redrawn(ginibre, every=0.4, seed=3)
+    yield "varying-value-d3", {"dim": 3, "mask": "full", "value": steps}
+    yield "varying-beta-count-d2", {"dim": 2, "normaliser": "scaled-count", "beta": Schedule([0.0, 0.5], [2.0, 5.0])}
+    yield "varying-beta-infinite", {"dim": 3, "beta": np.inf, "query": anew, "mask": "full"}
+    yield "varying-redrawn-d5", {"dim": 5, "query": anew, "key": anew, "value": anew}
+    yield "varying-redrawn-heads-d2", {"dim": 2, "value": redrawn(ginibre, every=0.25, heads=3), "bias": Alibi(0.2)}
+    yield "varying-redrawn-d20", {"dim": 20, "query": anew, "mask": Window(4)}
+    yield "varying-feedforward", {"dim": 3, "feedforward": FeedForward(steps, activation="tanh"), "layer_norm": "mix"}
+    yield "varying-euclidean", {"dim": 3, "space": "euclidean", "value": steps, "frozen": _frozen(3)}
+    yield "varying-linear-d2", {"dim": 2, "beta": Schedule([0.0, 0.5, 9.0], [1.0, 4.0, 2.0], "linear")}
+    yield "varying-noise-d3", {"dim": 3, "value": steps, "noise": 0.2}
+
+
 def _placed(n):
     """Positions (E14) of n tokens."""
     wide = {name: np.random.default_rng(k).standard_normal((3, 4, 2)) for k, name in enumerate(("query", "key"))}
@@ -208,7 +225,7 @@ def _placed(n):
 
 
 def _grouped(n):
-    """Groups (E18) of n tokens; the first token sees somebody whatever the mask."""
+    """Groups (E19) of n tokens; the first token sees somebody whatever the mask."""
     labels, two = ["ab"[i * i % 3 > 0] for i in range(n)], ["text"] * (n - n // 3) + ["memory"] * (n // 3)
     own = lambda d, seed: {"a": ginibre(d, seed), "b": ginibre(d, seed + 1)}  # noqa: E731
     all_own = {"query": own(5, 1), "key": own(5, 3), "value": own(5, 5), "beta": {"a": 0.7, "b": 2.0}}
@@ -229,7 +246,7 @@ def _grouped(n):
 
 
 def _shaken():
-    """Noise common to all tokens (E19)."""
+    """Noise common to all tokens (E20)."""
     own = CommonNoise(0.5, matrices=[ginibre(3, 1), ginibre(3, 2)])
     yield "common-shift-d2", {"dim": 2, "beta": 4.0, "common_noise": CommonNoise(0.4)}
     yield "common-rotation-d3-noise", {"dim": 3, "noise": 0.2, "common_noise": CommonNoise(0.4, "rotation")}
@@ -316,7 +333,7 @@ def own_choice(overlap, logit):
 
 def every_model_option(n_tokens=None):
     """All of them, as a list of Named; those with masses or positions too, if the number of tokens is given."""
-    families = [_sphere(), _layer_norms(), _open_spaces(), _noisy(), _interactions()]
+    families = [_sphere(), _layer_norms(), _open_spaces(), _noisy(), _varying(), _interactions()]
     families += [_weighted(n_tokens), _placed(n_tokens), _grouped(n_tokens), _shaken()] if n_tokens else []
     return [Named(name, Model(**options)) for family in families for name, options in family]
 

@@ -25,9 +25,10 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
                   | sqrt(sum_k a_ik w_ik^2) (l2) | e^b + sum_k a_ik w_ik (sink) | sum_k a_ik e^bias_ik (positions);
                   own=False: sums without k = i; a row with Z_i = 0 has weights 0
 (E17) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
-(E18) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
+(E18) weights that change: Q, K, V, beta, w, a, b of time t; a layer has those of the time at which it begins
+(E19) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
                   g_i sees g_j;  D_i = sum_h sum_j A_hij V_{h g_j} x_j + F(x_i).  A group that sees nobody rests
-(E19) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
+(E20) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ from tokenflock.rules import check, check_counts
 from tokenflock.sphere import is_scalar as is_scalar
 from tokenflock.sphere import less as less
 from tokenflock.sphere import tangent
+from tokenflock.varying import held
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
@@ -69,7 +71,7 @@ LARGEST_EXPONENT = 690.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E19)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E20)."""
 
     dim: int
     beta: float = 1.0
@@ -87,6 +89,7 @@ class Model:
     masses: Any = None
     position: Rope | Absolute | None = None
     kernel: Any = "exp"
+    varying: Any = None
     groups: Groups | None = None
     common_noise: CommonNoise | None = None
 
@@ -114,7 +117,7 @@ class Model:
 
     @property
     def placed(self) -> bool:
-        """Whether queries and keys are more than B and the tokens themselves: (E14), (E18)."""
+        """Whether queries and keys are more than B and the tokens themselves: (E14), (E19)."""
         return self.position is not None or self.groups is not None
 
     @property
@@ -163,19 +166,24 @@ class Model:
     @property
     def n_tokens(self) -> int | None:
         """For how many tokens it says something of every single one; None: for any number."""
-        counted = (n_given(self.position), getattr(self.groups, "n_tokens", None))
-        own = None if self.masses is None else self.masses.shape[-1]
-        return next((count for count in (own, *counted) if count is not None), None)
+        counts = (np.shape(self.masses)[-1:], n_given(self.position), getattr(self.groups, "labels", np.zeros(0)).shape)
+        return next((count[0] for count in counts if count and count[0]), None)
 
     @property
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
 
     def with_options(self, **options: Any) -> Model:
-        """A copy with some fields changed, checked again."""
-        return replace(self, **options)
+        """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
+        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
+        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
+        return replace(self, **{"varying": kept} | options)
+
+    def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
+        """The model with the weights of time t (E18). middle: a time on the same side of every jump, t if left out."""
+        return held(self, t, t if middle is None else middle, run) if self.varying else self
 
 
 Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equations
@@ -184,14 +192,6 @@ Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equatio
 def kind_at(norm: LayerNorm, t: float) -> str:
     """The layer norm in force at time t: only `mix` changes, from post to pre (E10)."""
     return norm.kind if norm.kind != "mix" else ("post" if t < norm.switch else "pre")
-
-
-def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
-    """Stretches of smooth time, [(end, kind of layer norm)]: a scheme must not step across the switch of `mix`."""
-    norm = model.norm
-    if model.space != "sphere" or norm.kind != "mix":
-        return [(t_end, norm.kind)]
-    return [(min(norm.switch, t_end), "post"), (t_end, "pre")]
 
 
 def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -287,7 +287,7 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
 
 def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
-    flow = flow_at(model, t) if flow is None else flow
+    model, flow = model.at(t), flow_at(model, t) if flow is None else flow
     if not model.usual:
         weight = with_frozen(masses(model, len(x)), model.frozen)
         return shares(model, logits(model, x, flow), x, biases(model, len(x)), weight)
@@ -298,7 +298,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         # Less the row maximum nothing changes in (E2), but exp stays finite: at beta = 1e6 the plain form is inf/inf.
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
-        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E18)
+        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E19)
         less = s - top
     weight = with_frozen(masses(model, len(x)), model.frozen)
     if model.normaliser == "softmax":
@@ -354,7 +354,7 @@ def rates(
     model: Model, x: Array, t: float = 0.0, radius: Array | None = None, kind: str | None = None
 ) -> tuple[Array, Array]:
     """(E6)-(E8), (E10) x' (n, d) and r' (n,). kind: the layer norm in force, from t if left out."""
-    flow = flow_at(model, t)
+    model, flow = model.at(t), flow_at(model, t)
     still = np.zeros(len(x))
     if model.space == "rescaled":
         p, _ = pulls(model, x, flow)

@@ -127,6 +127,8 @@ class Request:
         if dt is not None and end / dt > MOST_STEPS:
             advice = "Raise dt, lower t_end, or take an adaptive scheme."
             raise bad("dt", dt, f"at least {end / MOST_STEPS:.3g}, {MOST_STEPS:g} steps to the end", advice)
+        for name, one in (self.model.varying or {}).items():
+            one.check(name, end)
         switches = self._switches and end > LONG / pace(self.model)
         return Checked((end, scheme, dt, rtol, atol, self.dtype, int(self.seed), switches), kept)
 
