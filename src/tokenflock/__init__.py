@@ -19,6 +19,7 @@ from tokenflock.door import open_door, stand_in
 _HOME = {
     **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
     **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
+    **dict.fromkeys(("Blocks", "Dilated", "Prefix", "RandomGraph", "Sink"), "tokenflock.masks"),
     **dict.fromkeys(
         ("uniform", "cap", "cube", "orthonormal", "planted", "von_mises_fisher", "gaussian", "equiangular"),
         "tokenflock.start",

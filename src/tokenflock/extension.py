@@ -22,7 +22,8 @@ from tokenflock.engine.contract import Outcome
 from tokenflock.engine.traits import traits
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
-from tokenflock.model import Model, feedforward, visible
+from tokenflock.masks import sees
+from tokenflock.model import Model, biases, feedforward
 from tokenflock.request import Request, check_start
 from tokenflock.schemes import hermite
 from tokenflock.simulation import versions
@@ -210,10 +211,7 @@ class Rows:
         self._form = model.beta * model.form
         self._values = np.swapaxes(model.values, -1, -2)
         self._less = self._values - self._values[:, :1, :1] * np.eye(d)  # see model.drive: a lone token does not drift
-        first, last = (edge[n:, None] for edge in visible(model.mask, n + m))
-        i, j = np.arange(n, n + m)[:, None], np.arange(n + m)
-        bias = -model.slopes[:, None, None] * np.abs(i - j)
-        bias = np.where((j >= first) & (j < last), bias, -np.inf)
+        bias = np.where(sees(model.mask, n + m, n), biases(model, n + m, n), -np.inf)
         self._frozen = np.zeros((0, d)) if model.frozen is None else model.frozen.tokens
         weights = np.zeros(0) if model.frozen is None else model.frozen.weights
         self._bias = np.concatenate([bias, np.zeros((*bias.shape[:2], len(weights)))], axis=-1)

@@ -2,7 +2,7 @@ r"""THE EQUATIONS. Every system of the papers, once, in plain numpy; every other
 
 Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values V_h, time t (depth).
 
-(E1)  logits      s_ij = beta x_i' B x_j - slope |i - j|          over the visible j:  lo_i <= j < hi_i
+(E1)  logits      s_ij = beta x_i' B x_j + b_ij                    over the visible j:  lo_i <= j < hi_i, or (E14)
 (E2)  softmax     A_ij = a_ij exp(s_ij) / sum_k a_ik exp(s_ik);  beta = inf: equal shares of the largest logits
 (E3)  count       A_ij = a_ij exp(s_ij) / sum_k a_ik over the visible k;  scaled-count: exp(s_ij - beta) instead
                   masses a_ij = a_j: how often token j counts, 1 without them; or as seen from each row i
@@ -18,6 +18,7 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
 (E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
+(E14) own masks   row i of head h sees the j of a graph, mask_hij = 1 (masks.py); its bias b_hij = -slope_h |i - j|, or any
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ import numpy as np
 from tokenflock.arguments import instance, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.masks import Mask, dense_bias, heads_of, sees, written
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.rules import check
 from tokenflock.sphere import retract, tangent
 
@@ -49,15 +51,15 @@ LARGEST_EXPONENT = 690.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E13)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E14)."""
 
     dim: int
     beta: float = 1.0
     query: Any = None
     key: Any = None
     value: Any = None
-    mask: str | Window = "causal"
-    bias: Alibi | None = None
+    mask: Mask = "causal"
+    bias: Any = None
     normaliser: str = "softmax"
     space: str = "sphere"
     layer_norm: str | LayerNorm = "post"
@@ -71,8 +73,9 @@ class Model:
 
     @cached_property
     def n_heads(self) -> int:
-        """H: the leading axis of query, key or value; 1 without one."""
-        return max([len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3], default=1)
+        """H: the leading axis of query, key, value, mask or bias; 1 without one."""
+        matrices = [len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3]
+        return max([*matrices, heads_of(self.mask), heads_of(self.bias)])
 
     @cached_property
     def form(self) -> Array:
@@ -89,8 +92,9 @@ class Model:
 
     @cached_property
     def slopes(self) -> Array:
-        """ALiBi slopes, (H,)."""
-        return np.broadcast_to(np.asarray(self.bias.slope if self.bias else 0.0, dtype=float), (self.n_heads,))
+        """ALiBi slopes, (H,); 0 without ALiBi."""
+        slope = self.bias.slope if isinstance(self.bias, Alibi) else 0.0
+        return np.broadcast_to(np.asarray(slope, dtype=float), (self.n_heads,))
 
     @cached_property
     def norm(self) -> LayerNorm:
@@ -107,6 +111,21 @@ class Model:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
         return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays
+
+    @cached_property
+    def _written(self) -> dict[int, Model]:
+        return {}
+
+    def at(self, n_tokens: int) -> Model:
+        """The model of so many tokens, its mask and bias written out where they are functions, or masks of each head."""
+        made = self._written.get(n_tokens)
+        if made is None:
+            mask, bias = written(self.mask, self.bias, n_tokens, self.frozen is not None)
+            made = self if mask is self.mask and bias is self.bias else self.with_options(mask=mask, bias=bias)
+            self._written.clear()
+            if made is not self:
+                self._written[n_tokens] = made
+        return made
 
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again."""
@@ -142,17 +161,6 @@ def less(matrices: Array) -> Array:
     """
     most = np.diagonal(matrices, axis1=-2, axis2=-1).max(axis=-1)
     return np.asarray(matrices - most[..., None, None] * np.eye(matrices.shape[-1]))
-
-
-def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row i sees lo_i <= j < hi_i (E1). Every mask here is an interval."""
-    i = np.arange(n)
-    if mask == "full":
-        return np.zeros(n, int), np.full(n, n)
-    if isinstance(mask, Window):
-        ahead = 1 if mask.causal else mask.width
-        return np.maximum(i - mask.width + 1, 0), np.minimum(i + ahead, n)
-    return np.zeros(n, int), i + 1
 
 
 class Rescaling(NamedTuple):
@@ -218,17 +226,23 @@ def masses(model: Model, n: int) -> Array:
     return a
 
 
-def sees(mask: str | Window, n: int) -> np.ndarray:
-    """Whether i sees j, (n, n)."""
-    lo, hi = visible(mask, n)
-    return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
+def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Array:
+    """(E1), (E14) b_hij of every head, (H or 1, n, n); only of the rows first .. stop - 1."""
+    if not has_table(model.bias):
+        i, j = np.arange(n)[first:stop, None], np.arange(n)
+        return np.asarray(-model.slopes[:, None, None] * np.abs(i - j))
+    return dense_bias(model.bias, n, first, stop)
+
+
+def has_table(bias: Any) -> bool:
+    """Whether a bias is one of one's own, rather than ALiBi or none."""
+    return not isinstance(bias, Alibi | None)
 
 
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
-    i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
-    s = u @ x.T - model.slopes[:, None, None] * np.abs(i - j)
+    s = u @ x.T + biases(model, len(x))
     s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
@@ -240,12 +254,12 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     leader. What rounding put above the leader is level with it.
     """
     s = logits(model, x, flow)
-    u, leader = queries(model, x, flow), s.argmax(axis=-1)
+    u, leader, b = queries(model, x, flow), s.argmax(axis=-1), np.broadcast_to(biases(model, len(x)), s.shape)
     top = np.take_along_axis(s, leader[..., None], axis=-1)
     for h, i in np.ndindex(*leader.shape):
-        m, j, seen = leader[h, i], np.arange(len(x)), np.isfinite(s[h, i])
+        m, seen = leader[h, i], np.isfinite(s[h, i])
         for _ in range(2):  # the second time from the right leader, if rounding chose the first
-            less = (x - x[m]) @ u[h, i] - model.slopes[h] * (np.abs(i - j) - abs(i - m))
+            less = (x - x[m]) @ u[h, i] + (b[h, i] - b[h, i, m])
             less = np.where(seen, less, -np.inf)
             m = m if less.max() <= 0.0 else less.argmax()
         s[h, i] = np.minimum(less, 0.0)
@@ -353,6 +367,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
     r = None if radius is None else matrix("radius", radius, (len(x),))
+    model = model.at(len(x))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
     if not np.isfinite(found).all():

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock import masks
 from tokenflock.arguments import count, is_number, named, numbers
-from tokenflock.errors import bad, clash, unknown
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.errors import bad, clash
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 
 if TYPE_CHECKING:
     from tokenflock.model import Model
 
-MASKS = ("causal", "full")
+MASKS = masks.INTERVALS
 NORMALISERS = ("softmax", "count", "scaled-count")
 SPACES = ("sphere", "euclidean", "rescaled")
 # Frozen tokens may be given with this much rounding in them; they are put back on the sphere.
@@ -51,8 +52,7 @@ def _numbers(model: Model) -> None:
 
 
 def _names(model: Model) -> None:
-    if not isinstance(model.mask, Window) and str(model.mask) not in MASKS:
-        raise unknown("mask", model.mask, [*MASKS, "Window(width)"])
+    _set(model, "mask", masks.checked(model.mask))
     named("normaliser", model.normaliser, NORMALISERS)
     named("space", model.space, SPACES)
     if model.space == "sphere" and model.dim < 2:
@@ -79,6 +79,9 @@ def _matrices(model: Model) -> None:
         _set(model, name, array)
         if array.ndim == 3:
             heads[name] = len(array)
+    if model.bias is not None and not isinstance(model.bias, Alibi):
+        _set(model, "bias", masks.checked_bias(model.bias))
+    heads |= {name: n for name in ("mask", "bias") if (n := masks.heads_of(getattr(model, name))) > 1}
     if len(set(heads.values())) > 1:
         raise bad(
             "heads", heads, "the same number of heads everywhere", "A matrix without a head axis is shared by all."
@@ -92,11 +95,11 @@ def _matrices(model: Model) -> None:
 
 
 def _parts(model: Model) -> None:
-    for name, kind in (("bias", Alibi), ("feedforward", FeedForward), ("frozen", Frozen)):
+    for name, kind in (("feedforward", FeedForward), ("frozen", Frozen)):
         value = getattr(model, name)
         if value is not None and not isinstance(value, kind):
             raise bad(name, value, f"None or flock.{kind.__name__}(...)")
-    if model.bias is not None and np.size(model.bias.slope) not in (1, model.n_heads):
+    if isinstance(model.bias, Alibi) and np.size(model.bias.slope) not in (1, model.n_heads):
         raise bad("bias", model.bias, f"one slope, or {model.n_heads} (one for each head)")
     ff = model.feedforward
     if ff is not None and (ff.w.shape[0] != model.dim or ff.a.shape[1] != model.dim):
@@ -158,6 +161,10 @@ def _clashes(model: Model) -> None:
         raise clash("beta = inf", f"normaliser={model.normaliser!r}", "Hardmax is a limit of the softmax only.")
     if hard and model.bias is not None:
         raise clash("beta = inf", "bias", "An infinite logit swamps any bias: take a large finite beta.")
+    if model.masses is not None and model.masses.ndim == 2 and not masks.is_interval(model.mask):
+        raise clash("masses of each row", "a mask of one's own", "A mass 0 hides a token: give masses * mask alone.")
+    if isinstance(model.mask, masks.Graph) and model.frozen is None:
+        model.mask.check_rows()
     if model.space != "sphere" and model.norm.kind != "post":
         raise clash(f"layer_norm={model.norm.kind!r}", f"space={model.space!r}", "Layer norms live on the sphere.")
     if model.space == "rescaled" and model.frozen is not None:

@@ -42,7 +42,8 @@ from tokenflock.arguments import (
 from tokenflock.arguments import path as a_path
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
-from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
+from tokenflock.masks import FAMILIES, Graph, sees
+from tokenflock.model import Model, Rescaling, attention, biases, flow_at, flow_at_layer, masses, queries
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
 BLOCK = 1 << 20  # numbers held at a time while looking at attention
 # The options of a model that are records of their own.
 PARTS = {"mask": Window, "layer_norm": LayerNorm, "bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
+KINDS = {kind.__name__: kind for kind in (*FAMILIES, Graph)}  # of a mask or bias that is none of these
 
 
 def _is_seed(given: Any) -> bool:
@@ -81,6 +83,8 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
             plain[name] = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+            if type(value) in KINDS.values() and not isinstance(value, PARTS[name]):
+                plain[name]["kind"] = type(value).__name__
         elif value is not None:
             plain[name] = "inf" if value == math.inf else value
     variables = {
@@ -111,6 +115,7 @@ def model_of(run: xr.Dataset) -> Model:
     for part, cls in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
         if isinstance(plain.get(part), dict):
+            cls = KINDS.get(plain[part].pop("kind", ""), cls) if part in ("mask", "bias") else cls
             plain[part] = _part(cls, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
     plain |= arrays
     if wrong := sorted(plain.keys() - Model.__dataclass_fields__.keys()) or "dim" not in plain:
@@ -206,14 +211,16 @@ def _is_boolean(model: Model, x: Array, t: float, dt: float | None, eps: float) 
         return False
     if math.isinf(model.beta):
         return bool((attention(model, x, t, flow).max(axis=-1) > 1 - 4 * eps).all())
-    ahead, (lo, hi), j = x @ flow.matrix.T, visible(model.mask, len(x)), np.arange(len(x))
-    weight = np.broadcast_to(masses(model, len(x)), (len(x), len(x)))
-    for u, slope in zip(queries(model, x, flow), model.slopes, strict=True):
+    ahead, n = x @ flow.matrix.T, len(x)
+    weight = np.broadcast_to(masses(model, n), (n, n))
+    for h, u in enumerate(queries(model, x, flow)):
         first, rows = 0, 8  # few rows first: most states that are not Boolean show it at once
-        while first < len(x):
+        while first < n:
             part = slice(first, first + rows)
-            seen = (j >= lo[part, None]) & (j < hi[part, None]) & (weight[part] > 0)
-            less = slope * np.abs(j[part, None] - j) - np.log(np.where(seen, weight[part], 1.0))
+            stop = min(part.stop, n)
+            sight, bias = sees(model.mask, n, first, stop), biases(model, n, first, stop)
+            seen = (sight if sight.ndim == 2 else sight[h]) & (weight[part] > 0)
+            less = -bias[h % len(bias)] - np.log(np.where(seen, weight[part], 1.0))
             if not _one_leader(x, ahead, u[part], less, seen, eps):
                 return False
             first, rows = first + rows, min(4 * rows, max(8, BLOCK // x.size))

@@ -16,7 +16,8 @@ from tokenflock.engine.implicit.switching import SwitchingStepper
 from tokenflock.engine.implicit.turning import TurnedStepper, turned
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, kind_at
+from tokenflock.masks import is_interval
+from tokenflock.model import Model, has_table, kind_at
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
 
 
@@ -28,7 +29,9 @@ class CpuEngine(EnsembleEngine):
     pair_s = 1.5e-9
 
     def objection(self, model: Model, dtype: str) -> str | None:
-        """Nothing."""
+        """Graphs and tables of biases."""
+        if not is_interval(model.mask) or has_table(model.bias):
+            return "It knows masks that are intervals, and ALiBi."
         return None
 
     def velocity(

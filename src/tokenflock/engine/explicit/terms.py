@@ -29,7 +29,8 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, less, log2_masses, masses, visible
+from tokenflock.masks import visible
+from tokenflock.model import Model, less, log2_masses, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}

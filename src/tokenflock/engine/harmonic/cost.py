@@ -22,7 +22,8 @@ from tokenflock.engine.harmonic.series import (
 )
 from tokenflock.engine.machine import threads
 from tokenflock.engine.traits import traits
-from tokenflock.model import Model, visible
+from tokenflock.masks import visible
+from tokenflock.model import Model
 from tokenflock.options import Window
 from tokenflock.preparation import prepared
 
