@@ -73,7 +73,7 @@ test-all: .venv/.stamp weights/.stamp
 # What everything else stands on, with each interpreter in an environment of its own, and of the extras netCDF alone. Say
 # where interpreters are with PYTHONS="/path/to/python3.12 ...".
 CORE := tests/engine tests/analysis $(addprefix tests/test_,$(addsuffix .py,\
-	ending input merging schemes spec start theory trajectory weights))
+	ending input merging schemes spec start theory trajectories weights))
 PYTHONS ?= $(foreach v,3.11 3.12 3.13 3.14,$(shell command -v python$(v)))
 
 test-pythons:

@@ -16,6 +16,7 @@ import entrance
 import gallery
 import host
 import measured
+import own
 import statements
 import topics
 from pieces import ROOT, drawn, made, papers, picture, spoken, text
@@ -279,6 +280,7 @@ PAGES = {
     "picture": result,
     "rows": rows,
     "merges": merges,
+    "own": own.own,
     "benchmarks": benchmarks,
     "summary": summary,
     "cost": measured.cost,

@@ -59,7 +59,7 @@ TOPICS = (
         "trajectories",
         "Trajectories and files",
         "What a run is, and how it is kept.",
-        "save load unrescale validate trajectory",
+        "save load unrescale validate trajectories",
         "",
         "quickstart",
     ),

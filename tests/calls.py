@@ -32,7 +32,7 @@ RECORDS = re.compile(
 #: names that need an extra, weights, or more than a second: the slow fuzz calls them
 HEAVY = re.compile(
     r"flock\.(Flow|Schedule|gradient|view|export|figure|figures|plot|check|study|claims|studies|sweeps?|simulate|again|extend|merge_tree|diagnose"
-    r"|save|load|unrescale|networks\.(read|find|heads)|transformer\.(states|wording\.Encoder|prediction|stack)|dendrogram|trajectory"
+    r"|save|load|unrescale|networks\.(read|find|heads)|transformer\.(states|wording\.Encoder|prediction|stack)|dendrogram|trajector"
     r"|analysis\.(metastability\.quantiles|spectrum|triple)|transformer\.chance\.(split|counted)"
     r"|analysis\.polytope\.levels|networks\.(regime|triple))"
 )

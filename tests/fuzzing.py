@@ -150,7 +150,7 @@ NOT_FINITE = {
     "flock.study": "too few runs measure nothing",
     "flock.theory.merge_time_scale": "e^(beta (1 - cos)) may have no float64: log10=True",
     "flock.theory.metastability_times": "e^beta may have no float64",
-    "flock.trajectory.boolean_from": "nan: never",
+    "flock.trajectories.boolean_from": "nan: never",
     "flock.transformer.chance.counted": "nothing seen: log10 of 0",
     "flock.transformer.prediction.leading": "one eigenvalue alone has no gap",
     "flock.transformer.prediction.theory": "one eigenvalue alone has no gap",

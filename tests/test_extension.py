@@ -166,7 +166,7 @@ def test_such_a_run_says_what_it_is_and_is_not_repeated():
     x = flock.uniform(6, 2)
     longer = flock.extend(simulate(Model(dim=2), x[:4], 3.0), x[4:])
     assert longer.attrs["extended"] == 4
-    assert flock.trajectory.model_of(longer).beta == 1.0
+    assert flock.trajectories.model_of(longer).beta == 1.0
     with pytest.raises(SpecError, match=r"extended from 4 tokens.*Run them all at once: flock\.simulate"):
         flock.again(longer)
 

@@ -16,7 +16,7 @@ from tokenflock.engine.choose import HOMES, engine_named
 from tokenflock.errors import EngineError, SpecError
 from tokenflock.explorer.recording import record
 from tokenflock.explorer.weights import row
-from tokenflock.trajectory import is_boolean, model_of
+from tokenflock.trajectories import is_boolean, model_of
 from tokenflock.weights import ginibre
 from tolerances import close, within
 

@@ -86,6 +86,6 @@ def test_a_run_that_says_nonsense_of_itself_is_refused(run):
     with pytest.raises(SpecError, match="schema"):
         flock.validate(run.assign_attrs(schema="one"))
     with pytest.raises(SpecError, match="model"):
-        flock.trajectory.model_of(run.assign_attrs(model="{"))
+        flock.trajectories.model_of(run.assign_attrs(model="{"))
     with pytest.raises(SpecError, match="model"):
-        flock.trajectory.model_of(run.assign_attrs(model=json.dumps([1])))
+        flock.trajectories.model_of(run.assign_attrs(model=json.dumps([1])))

@@ -25,7 +25,7 @@ _HOME = {
         "tokenflock.start",
     ),
     **dict.fromkeys(("again", "simulate"), "tokenflock.simulation"),
-    **dict.fromkeys(("save", "load", "unrescale", "validate"), "tokenflock.trajectory"),
+    **dict.fromkeys(("save", "load", "unrescale", "validate"), "tokenflock.trajectories"),
     **dict.fromkeys(("merge_tree",), "tokenflock.merging"),
     **dict.fromkeys(("extend",), "tokenflock.extension"),
     **dict.fromkeys(("figure",), "tokenflock.papers.figures"),
@@ -43,7 +43,7 @@ _MODULES = {
         name: f"tokenflock.{name}"
         for name in (
             *("analysis", "dendrogram", "errors", "geometry", "networks", "schemes"),
-            *("plot", "start", "sweeps", "theory", "trajectory", "transformer", "weights"),
+            *("plot", "start", "sweeps", "theory", "trajectories", "transformer", "weights"),
         )
     },
 }

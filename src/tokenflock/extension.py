@@ -29,7 +29,7 @@ from tokenflock.schemes import hermite
 from tokenflock.simulation import versions
 from tokenflock.sphere import retract, tangent
 from tokenflock.stepping import Pace
-from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, model_of, validate
+from tokenflock.trajectories import AXIS, RUN, TIME, TOKEN, model_of, validate
 
 if TYPE_CHECKING:
     import xarray as xr

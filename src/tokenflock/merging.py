@@ -27,7 +27,7 @@ from tokenflock.model import Model
 from tokenflock.request import ATOL, DTYPE, RTOL, Request, check_implicit, check_model
 from tokenflock.runner import Progress, Telling, sound
 from tokenflock.simulation import check_progress, versions
-from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN, describe
+from tokenflock.trajectories import AXIS, RUN, TIME, TOKEN, describe
 
 if TYPE_CHECKING:
     import xarray as xr

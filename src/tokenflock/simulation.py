@@ -23,7 +23,7 @@ from tokenflock.model import Model
 from tokenflock.preparation import prepared
 from tokenflock.request import ATOL, AUTO, DTYPE, RTOL, SEED, Job, Request
 from tokenflock.runner import Finished, Record, Reducer, Telling
-from tokenflock.trajectory import AXIS, MERGER, RUN, SCHEMA, TIME, TOKEN, boolean_from, describe, model_of, validate
+from tokenflock.trajectories import AXIS, MERGER, RUN, SCHEMA, TIME, TOKEN, boolean_from, describe, model_of, validate
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -253,7 +253,7 @@ def test_what_exists_is_only_replaced_when_told(tmp_path, name):
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(flock.trajectory, "save", None)
+    monkeypatch.setattr(flock.trajectories, "save", None)
     monkeypatch.setattr("tokenflock.simulation.simulate", None)  # calling it would fail loudly
     (tmp_path / "file").write_text("not a folder")
     said = refused(*REFERENCE, "--out", tmp_path / "file" / "run.zarr")

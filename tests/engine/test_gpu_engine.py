@@ -47,7 +47,7 @@ def test_a_run_says_where_it_ran():
     else:
         assert data.attrs["device"] == "cpu"
         assert data.attrs["device_note"].startswith("engine='gpu' ran on the CPU: ")
-    flock.trajectory.validate(data)
+    flock.trajectories.validate(data)
     assert "device" not in flock.simulate(CIRCLE, START, 0.1).attrs
 
 

@@ -16,7 +16,7 @@ from tokenflock.engine.boolean import settle
 from tokenflock.engine.contract import Outcome
 from tokenflock.errors import EngineError, SpecError
 from tokenflock.model import attention, drops, flow_at, velocity
-from tokenflock.trajectory import is_boolean
+from tokenflock.trajectories import is_boolean
 from tolerances import close, within
 
 TWELVE = np.random.default_rng(0).uniform(-1, 1, 12)[:, None]
@@ -343,7 +343,7 @@ def test_unrescaled_runs_are_the_runs_in_r_d(value):
     expected = flock.simulate(open_space, x0, 3.0, times=times, rtol=1e-11, atol=1e-13)
     assert np.abs(expected.x.values).max() > 2
     assert_allclose(x.x.values, expected.x.values, **within(1e-8, 1e-8, 1.0))
-    assert flock.trajectory.model_of(x).space == "euclidean"
+    assert flock.trajectories.model_of(x).space == "euclidean"
     flock.validate(x)
 
 

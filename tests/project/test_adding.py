@@ -70,7 +70,7 @@ assert run.attrs["engine"] == "reference"
 assert np.abs(run["x"].values[0] - (x + [1.5, 0.0])).max() < 1e-9  # x' = tilt e_1
 assert (flock.again(run)["x"].values == run["x"].values).all()
 flock.save(run, "run.zarr")
-assert flock.trajectory.model_of(flock.load("run.zarr")).tilt == 0.5
+assert flock.trajectories.model_of(flock.load("run.zarr")).tilt == 0.5
 for engine in ("cpu", "harmonic"):
     try:
         flock.simulate(model, x, 1.0, engine=engine)

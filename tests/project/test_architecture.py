@@ -20,7 +20,7 @@ LAYERS = [
     "options rules masks",
     "model",
     "start weights theory parking schemes preparation",
-    "accessor door trajectory store",
+    "accessor door trajectories store",
     "analysis",
     "networks",
     "engine.contract engine.traits engine.status engine.machine engine.randomness engine.boolean",
@@ -128,7 +128,7 @@ def test_the_model_knows_no_engine_and_the_analysis_no_simulation():
     assert not any(part.startswith("engine") for part in reached["analysis"])
     assert not reached["analysis"] & {"simulation", "runner", "plot"}
     for part in (name for name in RANK if name.startswith("engine.")):
-        assert not reached[part] & {"simulation", "runner", "trajectory", "store", "analysis"}, part
+        assert not reached[part] & {"simulation", "runner", "trajectories", "store", "analysis"}, part
     assert "model" in reached["engine.reference"]
 
 

@@ -46,7 +46,7 @@ def test_hidden_states_are_a_trajectory_for_all_analysis(run):
     assert clusters.track(run["x"].values, 0.1).shape == (4, 6)
     assert attention.rank(run["attention"].values[0, 0].astype(float)).rank <= 6
     assert_allclose(run["attention"].sum("seen"), 1.0, **close("float32", 6))
-    model = flock.trajectory.model_of(run)
+    model = flock.trajectories.model_of(run)
     assert (model.dim, model.mask, model.norm.kind) == (16, "full", "post")
 
 

@@ -252,7 +252,7 @@ def _given(model: Any, x: Any, t: Any) -> tuple[Model, Array, Array, float | Non
 
 def _run(model: Any, run: xr.Dataset) -> tuple[Model, Array, Array, float | None]:
     """The model, the positions, their times, and the step of a run in layers."""
-    from tokenflock.trajectory import model_of, validate
+    from tokenflock.trajectories import model_of, validate
 
     validate(run)
     if model is None and "network" in run.attrs:

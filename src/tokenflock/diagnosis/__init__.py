@@ -34,7 +34,7 @@ from tokenflock.diagnosis.symptom import Diagnosis, Symptom
 from tokenflock.engine.contract import Outcome
 from tokenflock.runner import Telling
 from tokenflock.simulation import check_progress
-from tokenflock.trajectory import RUN, TIME, validate
+from tokenflock.trajectories import RUN, TIME, validate
 
 if TYPE_CHECKING:
     import xarray as xr

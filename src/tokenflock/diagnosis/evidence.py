@@ -21,7 +21,7 @@ from tokenflock.geometry import Array, distance, retract, tangent
 from tokenflock.request import AUTO, IMPLICIT, LONG, Request
 from tokenflock.runner import Progress, Runner, Telling, is_told
 from tokenflock.simulation import simulate
-from tokenflock.trajectory import RUN, TIME, model_of
+from tokenflock.trajectories import RUN, TIME, model_of
 
 if TYPE_CHECKING:
     import xarray as xr

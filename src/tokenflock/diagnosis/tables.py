@@ -12,7 +12,7 @@ from tokenflock.analysis import persistence
 from tokenflock.diagnosis.symptom import Diagnosis, Symptom
 from tokenflock.errors import bad
 from tokenflock.sweeps.shards import FAILED, OUTCOMES
-from tokenflock.trajectory import TIME, validate
+from tokenflock.trajectories import TIME, validate
 from tokenflock.transformer import behaviour, record
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from tokenflock.engine.choose import engine_named
 from tokenflock.errors import SpecError, bad, unknown
 from tokenflock.explorer.limits import FRAMES, Limits, check_description, short, whole
 from tokenflock.geometry import Array
+from tokenflock.masks import is_interval, n_entries
 from tokenflock.model import Model
 from tokenflock.request import IMPLICIT, Request, default_times, finite_end
 

@@ -18,7 +18,7 @@ from tokenflock.geometry import Array
 from tokenflock.masks import WORDS, Graph
 from tokenflock.model import Model
 from tokenflock.options import Window
-from tokenflock.trajectory import PARTS, describe, model_of, validate
+from tokenflock.trajectories import PARTS, describe, model_of, validate
 from tokenflock.transformer.record import SCHEME
 
 if TYPE_CHECKING:

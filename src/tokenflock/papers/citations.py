@@ -147,7 +147,7 @@ def used_by(path: Path) -> list[str]:
 
         model, _, options = read(path)
         return used(model, options.get("scheme", "auto"))
-    from tokenflock.trajectory import load, model_of
+    from tokenflock.trajectories import load, model_of
 
     run = load(path)
     return used(model_of(run), run.attrs["scheme"])

@@ -14,7 +14,7 @@ from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.plot import films
 from tokenflock.plot.tables import KIND, law
-from tokenflock.trajectory import AXIS, RUN, TIME, TOKEN
+from tokenflock.trajectories import AXIS, RUN, TIME, TOKEN
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -23,7 +23,7 @@ from tokenflock.geometry import Array
 from tokenflock.merging import default_radius
 from tokenflock.model import Model
 from tokenflock.sweeps.axes import RESERVED
-from tokenflock.trajectory import boolean_from
+from tokenflock.trajectories import boolean_from
 
 RADIUS = 0.05  # of clusters where beta = inf leaves no length
 

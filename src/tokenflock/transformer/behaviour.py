@@ -20,7 +20,7 @@ from tokenflock.analysis.spectrum import one_thread
 from tokenflock.arguments import scalar, some, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import LARGEST, Array
-from tokenflock.trajectory import TIME, validate
+from tokenflock.trajectories import TIME, validate
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -30,7 +30,7 @@ from tokenflock.networks.layer import Layer
 from tokenflock.networks.spectra import Head
 from tokenflock.options import matrix
 from tokenflock.simulation import simulate
-from tokenflock.trajectory import validate
+from tokenflock.trajectories import validate
 
 if TYPE_CHECKING:
     import xarray as xr

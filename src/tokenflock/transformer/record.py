@@ -25,7 +25,7 @@ from tokenflock.model import Model
 from tokenflock.networks.network import Network
 from tokenflock.request import ATOL, RTOL
 from tokenflock.simulation import versions
-from tokenflock.trajectory import AXIS, SCHEMA, TIME, TOKEN, describe, validate
+from tokenflock.trajectories import AXIS, SCHEMA, TIME, TOKEN, describe, validate
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -27,7 +27,7 @@ from tokenflock.papers.report import network_figures as figures
 from tokenflock.papers.report.network_study import FULL, QUICK, NetworkStudy, Say, study
 from tokenflock.papers.report.page import captioned, document, grid, notices, picture
 from tokenflock.store import write_text
-from tokenflock.trajectory import save
+from tokenflock.trajectories import save
 from tokenflock.transformer import behaviour
 
 FILES = ("report.html", "network.json", "figures", "states.zarr")

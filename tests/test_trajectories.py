@@ -14,7 +14,7 @@ from models import every_model_option, tokens_for
 from tokenflock import runner
 from tokenflock.engine.contract import Outcome
 from tokenflock.errors import EngineError, FileError, SpecError
-from tokenflock.trajectory import ATTRIBUTES, SCHEMA, model_of, validate
+from tokenflock.trajectories import ATTRIBUTES, SCHEMA, model_of, validate
 
 MODEL = flock.Model(dim=2, beta=4.0)
 START = flock.uniform(6, 2, seed=1)
