@@ -36,7 +36,7 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
-        "Window Alibi FeedForward Frozen LayerNorm",
+        "Window Dilated Blocks Prefix Sink RandomGraph Alibi FeedForward Frozen LayerNorm",
         "",
         "model",
     ),

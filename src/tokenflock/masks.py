@@ -1,111 +1,27 @@
-"""Masks: who sees whom (E1). Named ones, an array, a function of i and j, one for each head; what they come to for n tokens.
+"""Masks: who sees whom (E1), (E14). Named ones, an array, a function of i and j, or one for each head.
 
-A mask is an interval in every row ("causal", "full", Window, Blocks, Prefix: `visible`), or its rows are written out as a
-Graph: Dilated, Sink, RandomGraph, and whatever is given as an array or a function. Sums over an interval take all pairs
-at full speed; sums over a graph take the time of its entries, so 1e5 tokens with 50 neighbours are a small run.
+A mask is an interval in every row ("causal", "full", Window, Blocks, Prefix: `visible`), or its rows are written out
+as a Graph: Dilated, Sink, RandomGraph, and what is given as an array or a function. Sums over intervals go at full
+speed; sums over a graph take the time of its entries, so that 1e5 tokens with 50 neighbours are a small run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.arguments import flag, numbers, room, scalar, whole
-from tokenflock.errors import SpecError, bad, unknown
-from tokenflock.geometry import Array
-from tokenflock.options import MOST_WIDTH, Window
+from tokenflock.errors import bad, unknown
+from tokenflock.graphs import Graph, Index, at_entries, check_size, dense_bias, entries, of_array, of_function, stacked
+from tokenflock.options import MOST_WIDTH, Alibi, Window
 
-Index = NDArray[np.int64]
 INTERVALS = ("causal", "full")  # masks that are words
-BLOCK = 1 << 22  # pairs that a function is asked about at a time
-MOST_PAIRS = 1 << 36  # that it is asked about at all: some minutes
 EACH = 64  # bytes of an entry while a mask is written out
 MOST_TOKENS = 2**31 - 1  # columns have 32 bits
-
-
-@dataclass(frozen=True, eq=False)
-class Graph:
-    """Rows written out: row i of head h has the entries starts[h n + i] .. of `columns`, rising; one head serves all.
-
-    Of a bias the entries have values, and all others are 0.
-    """
-
-    starts: Any
-    columns: Any
-    values: Any = None
-    heads: int = 1
-
-    def __post_init__(self) -> None:
-        starts, columns = np.array(self.starts, dtype=np.int64), np.array(self.columns, dtype=np.int32)
-        n = (len(starts) - 1) // max(self.heads, 1)
-        rising = len(starts) > 1 and not starts[0] and (np.diff(starts) >= 0).all() and starts[-1] == len(columns)
-        whole_rows = self.heads >= 1 and n * self.heads + 1 == len(starts)
-        inside = not len(columns) or (columns.min() >= 0 and columns.max() < n)
-        if not (rising and whole_rows and inside):
-            raise bad("Graph.starts, Graph.columns", "rows that do not fit their entries", "those of a mask", "Give mask= an array.")
-        arrays = {"starts": starts, "columns": columns}
-        if self.values is not None:
-            arrays["values"] = np.array(self.values, dtype=np.float64)
-        for name, array in arrays.items():
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-
-    def __repr__(self) -> str:
-        heads = f", {self.heads} heads" if self.heads > 1 else ""
-        return f"Graph({self.n_tokens} tokens, {len(self.columns)} entries{heads})"
-
-    @property
-    def n_tokens(self) -> int:
-        """For how many tokens it is."""
-        return (len(self.starts) - 1) // self.heads
-
-    @cached_property
-    def rows(self) -> Index:
-        """The row of every entry; those of later heads follow."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-    @cached_property
-    def causal(self) -> bool:
-        """Whether no token sees a later one: the rows of the first tokens are those of a run with no others."""
-        return not len(self.columns) or bool((self.columns <= self.rows % self.n_tokens).all())
-
-    @cached_property
-    def own(self) -> bool:
-        """Whether every token sees itself."""
-        return int((self.columns == self.rows % self.n_tokens).sum()) == len(self.starts) - 1
-
-    def dense(self, first: int = 0, stop: int | None = None) -> NDArray[Any]:
-        """(heads, rows, n) of the rows first .. stop - 1: its values, or True, at its entries, 0 or False elsewhere."""
-        n, last = self.n_tokens, self.n_tokens if stop is None else stop
-        full = np.zeros((self.heads, last - first, n), dtype=bool if self.values is None else float)
-        for h in range(self.heads):
-            part = slice(self.starts[h * n + first], self.starts[h * n + last])
-            full[h, self.rows[part] - h * n - first, self.columns[part]] = True if self.values is None else self.values[part]
-        return full
-
-    def check_rows(self) -> None:
-        """Refuse a row without entries: its weights would be 0 / 0."""
-        if (empty := np.flatnonzero(np.diff(self.starts) == 0)).size:
-            head, token = divmod(int(empty[0]), self.n_tokens)
-            where = f" in head {head}" if self.heads > 1 else ""
-            more = f" (and {empty.size - 1} more)" if empty.size > 1 else ""
-            advice = "Let it see itself (mask | numpy.eye(n, dtype=bool)), or leave the token out."
-            raise bad("mask", f"one in which token {token} sees nobody{where}{more}", "an entry in every row", advice)
-
-
-def entries(n: int, i: Index, j: Index, values: Any = None, heads: int = 1) -> Graph:
-    """The Graph of the entries (i, j), in any order; rows of head h are h n + i."""
-    key = i.astype(np.int64) * n + j
-    if (np.diff(key) <= 0).any():
-        key, first = np.unique(key, return_index=True)
-        i, j, values = i[first], j[first], None if values is None else values[first]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=heads * n))])
-    return Graph(starts, j, values, heads)
 
 
 @dataclass(frozen=True)
@@ -214,7 +130,9 @@ class RandomGraph:
 
     def __post_init__(self) -> None:
         advice = "For about k neighbours among n tokens give k / n."
-        share = scalar("RandomGraph.share", self.share, "a probability from 0 to 1", lambda v: (v >= 0) & (v <= 1), advice)
+        share = scalar(
+            "RandomGraph.share", self.share, "a probability from 0 to 1", lambda v: (v >= 0) & (v <= 1), advice
+        )
         object.__setattr__(self, "share", share)
         object.__setattr__(self, "seed", whole("RandomGraph.seed", self.seed, 0))
         object.__setattr__(self, "causal", flag("RandomGraph.causal", self.causal))
@@ -224,7 +142,7 @@ class RandomGraph:
         return n * (1 + self.share * (n - 1) * (0.5 if self.causal else 1))
 
     def pairs(self, n: int) -> tuple[Index, Index]:
-        """Rows and columns of its entries. Pairs below the diagonal, row by row, with gaps between those that are there."""
+        """Rows and columns of its entries: pairs below the diagonal, row by row, with random gaps between them."""
         own, pairs = np.arange(n), n * (n - 1) // 2
         draw, found, last = np.random.default_rng([self.seed, 2023]), [np.zeros(0, np.int64)], -1
         while self.share and last < pairs - 1:
@@ -250,12 +168,22 @@ def _offsets(n: int, offsets: Index) -> tuple[Index, Index]:
 
 
 FAMILIES = (Window, Dilated, Blocks, Prefix, Sink, RandomGraph)
-ByInterval: TypeAlias = str | Window | Blocks | Prefix
-Mask: TypeAlias = "ByInterval | Dilated | Sink | RandomGraph | Graph | Callable[[Any, Any], Any] | tuple[Any, ...]"
+Mask: TypeAlias = Any  # a word, one of the families, a Graph, a function of i and j, or a tuple with one for each head
+ALLOWED = [
+    *INTERVALS,
+    *(f"flock.{family.__name__}(...)" for family in FAMILIES),
+    "an array (n, n)",
+    "a function of i and j",
+]
 #: what a table of a run.toml calls a family; the number beside the word is the family's first field
 WORDS: dict[str, Any] = {"window": Window, "dilated": Dilated, "blocks": Blocks, "prefix": Prefix, "sink": Sink}
 WORDS |= {"random": RandomGraph}
-ALLOWED = [*INTERVALS, *(f"flock.{family.__name__}(...)" for family in FAMILIES), "an array (n, n)", "a function of i and j"]
+ALLOWED = [
+    *INTERVALS,
+    *(f"flock.{family.__name__}(...)" for family in FAMILIES),
+    "an array (n, n)",
+    "a function of i and j",
+]
 
 
 def checked(given: Any) -> Mask:
@@ -267,13 +195,15 @@ def checked(given: Any) -> Mask:
             raise unknown("mask", given, ALLOWED)
         return given
     if callable(given):
-        return given  # type: ignore[no-any-return]
+        return given
     if _are_masks(given):
         made = tuple(checked(one) for one in given)
         if nested := [one for one in made if isinstance(one, tuple) or (isinstance(one, Graph) and one.heads > 1)]:
             raise bad("mask", nested[0], "for each head one mask that is for one head")
-        return made if any(not isinstance(one, Graph) for one in made) else stacked(made)  # type: ignore[arg-type]
-    return _graph_of_array(given)
+        return made if any(not isinstance(one, Graph) for one in made) else stacked(made)
+    if not hasattr(given, "tocsr") and not numbers(given).ndim:
+        raise unknown("mask", given, ALLOWED)
+    return of_array(given)
 
 
 def _are_masks(given: Any) -> bool:
@@ -281,73 +211,6 @@ def _are_masks(given: Any) -> bool:
     kinds = (str, Graph, *FAMILIES)
     listed = isinstance(given, list | tuple) and len(given) > 0
     return listed and any(isinstance(one, kinds) or callable(one) or hasattr(one, "tocsr") for one in given)
-
-
-def _graph_of_array(given: Any) -> Graph:
-    """A dense array (n, n) or (heads, n, n) of bool or of 0 and 1, or a sparse one (n, n)."""
-    shapes = "(n, n), or (heads, n, n) for a mask of each head"
-    if hasattr(given, "tocsr"):
-        found = _sparse("mask", given)
-        keep = found.data != 0
-        if not np.isin(found.data, (0, 1)).all():
-            raise _no_mask(found.data)
-        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-        return entries(found.shape[0], rows[keep], found.indices[keep])
-    array = numbers(given)
-    if not array.ndim:
-        raise unknown("mask", given, ALLOWED)
-    if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2] or not array.size:
-        raise bad("mask.shape", array.shape, shapes, "mask[i, j] says whether token i sees token j.")
-    if not np.isin(array, (0, 1)).all():
-        raise _no_mask(array)
-    n = array.shape[-1]
-    rows, columns = np.nonzero(array.reshape(-1, n))
-    return entries(n, rows, columns, heads=len(array) if array.ndim == 3 else 1)
-
-
-def _no_mask(array: Any) -> SpecError:
-    """The sentence for an array that holds something else than who sees whom."""
-    if np.isnan(array).any():
-        return bad("mask", "an array with nan", "True and False, or 1 and 0", "Look for where it is made.")
-    advice = "Weights are masses= or bias=; of one that is added to logits, 0 and -inf, take mask == 0."
-    other = float(array[~np.isin(array, (0, 1))][0])
-    return bad("mask", f"an array with {other:g} in it", "True and False, or 1 and 0", advice)
-
-
-def _sparse(name: str, given: Any) -> Any:
-    """A sparse array (n, n) by rows, finite, each entry once."""
-    found = given.tocsr().astype(np.float64)
-    if found.shape[0] != found.shape[1] or not found.shape[0]:
-        raise bad(f"{name}.shape", found.shape, "(n, n)", f"{name}[i, j] belongs to the pair in which token i sees j.")
-    found.sum_duplicates()
-    return found
-
-
-def checked_bias(given: Any) -> Any:
-    """A bias that was given as an array (n, n) or (heads, n, n), a sparse one, or a function of i and j."""
-    if callable(given) or isinstance(given, Graph):
-        return given
-    if hasattr(given, "tocsr"):
-        found = _sparse("bias", given)
-        _check_finite(found.data)
-        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-        return entries(found.shape[0], rows, found.indices, found.data)
-    array = np.array(numbers(given))
-    if not array.ndim:
-        raise bad("bias", given, "None, flock.Alibi(...), an array (n, n) or (heads, n, n), or a function of i and j")
-    if array.ndim not in (2, 3) or array.shape[-1] != array.shape[-2] or not array.size:
-        advice = "bias[i, j] is added to the logit of token i for token j."
-        raise bad("bias.shape", array.shape, "(n, n), or (heads, n, n) for a bias of each head", advice)
-    _check_finite(array)
-    array.setflags(write=False)
-    return array
-
-
-def _check_finite(array: Array) -> None:
-    if np.isnan(array).any():
-        raise bad("bias", "an array with nan", "finite numbers", "Look for a division by zero where it is made.")
-    if np.isinf(array).any():
-        raise bad("bias", "an array with inf", "finite numbers", "What no token may see belongs to mask=.")
 
 
 def written(mask: Mask, bias: Any, n: int, may_be_empty: bool) -> tuple[Mask, Any]:
@@ -362,16 +225,13 @@ def written(mask: Mask, bias: Any, n: int, may_be_empty: bool) -> tuple[Mask, An
         seen = graph(mask, n)
         values = [at_entries(bias, seen, head) for head in range(seen.heads)]
         bias = Graph(seen.starts, seen.columns, np.concatenate(values), seen.heads)
-    _check_size(bias, n)
+    check_size(bias, n)
     return mask, bias
 
 
-def _check_size(bias: Any, n: int) -> None:
-    """Refuse a bias array that is for other numbers of tokens."""
-    size = bias.n_tokens if isinstance(bias, Graph) else bias.shape[-1] if isinstance(bias, np.ndarray) else n
-    if size != n:
-        advice = "Give a row and a column for every token."
-        raise bad("bias.shape", getattr(bias, "shape", (size, size)), f"({n}, {n}) for {n} tokens", advice)
+def has_table(bias: Any) -> bool:
+    """Whether a bias is one of one's own, rather than ALiBi or none."""
+    return not isinstance(bias, Alibi | None)
 
 
 def heads_of(given: Any) -> int:
@@ -438,90 +298,12 @@ def graph(mask: Mask, n: int) -> Graph:
         return mask
     if isinstance(mask, tuple):
         return stacked(tuple(graph(one, n) for one in mask))
+    if callable(mask):
+        return of_function(mask, n)
     room("mask", int(n_entries(mask, n)), EACH)
     if isinstance(mask, Dilated | Sink | RandomGraph):
         return entries(n, *mask.pairs(n))
-    if is_interval(mask):
-        lo, hi = visible(mask, n)
-        size = hi - lo
-        before = np.repeat(np.cumsum(size) - size, size)
-        return Graph(np.concatenate([[0], np.cumsum(size)]), np.arange(size.sum()) - before + np.repeat(lo, size))
-    parts = [np.nonzero(part) for part in _asked("mask", mask, n)]  # type: ignore[arg-type]
-    first = np.cumsum([0, *(n_rows for n_rows in _rows_of(n))])
-    rows = np.concatenate([i + first[k] for k, (i, _) in enumerate(parts)])
-    return entries(n, rows, np.concatenate([j for _, j in parts]))
-
-
-def stacked(graphs: tuple[Graph, ...]) -> Graph:
-    """One Graph of the masks of all heads."""
-    sizes = {one.n_tokens for one in graphs}
-    if len(sizes) > 1:
-        raise bad("mask", f"masks of {sorted(sizes)} tokens", "masks of one number of tokens, one for each head")
-    first = np.cumsum([0, *(len(one.columns) for one in graphs)])
-    starts = [one.starts[bool(k) :] + first[k] for k, one in enumerate(graphs)]
-    return Graph(np.concatenate(starts), np.concatenate([one.columns for one in graphs]), heads=len(graphs))
-
-
-def dense_bias(bias: Any, n: int, first: int = 0, stop: int | None = None) -> Array:
-    """(H or 1, rows, n) of a bias that is an array, a Graph or a function of i and j, in the rows first .. stop - 1."""
-    _check_size(bias, n)
-    if isinstance(bias, Graph):
-        return bias.dense(first, stop)
-    if callable(bias):
-        bias = np.concatenate(list(_asked("bias", bias, n))).astype(np.float64)
-        _check_finite(bias)
-    return np.reshape(bias, (-1, n, n))[:, first:stop]
-
-
-def at_entries(bias: Any, seen: Graph, head: int) -> Array:
-    """The bias of one head at the entries of that head of a mask: from an array, a Graph or a function of i and j."""
-    n, line = seen.n_tokens, head if seen.heads > 1 else 0
-    part = slice(seen.starts[line * n], seen.starts[(line + 1) * n])
-    i, j = seen.rows[part] - line * n, seen.columns[part]
-    if callable(bias):
-        found = np.broadcast_to(_called("bias", bias, i, j), i.shape).astype(np.float64)
-        _check_finite(found)
-        return found
-    if isinstance(bias, Graph):
-        key, wanted = bias.rows * n + bias.columns, i * n + j
-        place = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
-        there = key[place] == wanted if len(key) else np.zeros(len(wanted), bool)
-        return np.where(there, bias.values[place] if len(key) else 0.0, 0.0)
-    return np.asarray((bias[head] if bias.ndim == 3 else bias)[i, j])
-
-
-def _rows_of(n: int) -> Iterator[int]:
-    """How many rows a function is asked about at a time."""
-    step = max(1, BLOCK // n)
-    for first in range(0, n, step):
-        yield min(step, n - first)
-
-
-def _asked(name: str, function: Callable[[Any, Any], Any], n: int) -> Iterator[Array]:
-    """function(i, j) for all pairs of n tokens, some rows at a time."""
-    if n * n > MOST_PAIRS:
-        advice = "Give the entries as a scipy.sparse array: that takes the time of the entries."
-        raise bad(name, f"a function of the {n * n:.1e} pairs of {n} tokens", f"one of up to {MOST_PAIRS:.1e}", advice)
-    first, j = 0, np.arange(n)[None]
-    for rows in _rows_of(n):
-        found = _called(name, function, np.arange(first, first + rows)[:, None], j)
-        try:
-            yield np.broadcast_to(found, (rows, n))
-        except ValueError:
-            raise bad(name, f"a function with values of shape {found.shape}", f"({rows}, {n}), as i and j have together") from None
-        first += rows
-
-
-def _called(name: str, function: Callable[[Any, Any], Any], i: Index, j: Index) -> Array:
-    """function(i, j) of whole arrays; of a mask it must be True or False."""
-    advice = "It is called with arrays: write (i >= j) & (i - j < 5), numpy.where(...), not `and`, `or`, `if`."
-    try:
-        found = numbers(function(i, j))
-    except Exception as error:
-        told = f"a function that raises {type(error).__name__}: {str(error)[:80]}"
-        raise bad(name, told, "a function f(i, j) of arrays of indices", advice) from error
-    if np.isnan(found).any():
-        raise bad(name, "a function that gives nan or no numbers", "True or False" if name == "mask" else "numbers", advice)
-    if name == "mask" and not np.isin(found, (0, 1)).all():
-        raise bad(name, "a function with other values than True and False", "True or False", advice)
-    return found
+    lo, hi = visible(mask, n)
+    size = hi - lo
+    before = np.repeat(np.cumsum(size) - size, size)
+    return Graph(np.concatenate([[0], np.cumsum(size)]), np.arange(size.sum()) - before + np.repeat(lo, size))

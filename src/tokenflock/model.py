@@ -18,7 +18,7 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
 (E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
-(E14) own masks   row i of head h sees the j of a graph, mask_hij = 1 (masks.py); its bias b_hij = -slope_h |i - j|, or any
+(E14) own masks   row i of head h sees the j with mask_hij = 1 (masks.py);  its bias b_hij = -slope_h |i - j|, or any
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ import numpy as np
 from tokenflock.arguments import instance, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
-from tokenflock.masks import Mask, dense_bias, heads_of, sees, written
+from tokenflock.graphs import dense_bias
+from tokenflock.masks import Mask, has_table, heads_of, sees, written
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.rules import check
 from tokenflock.sphere import retract, tangent
@@ -43,8 +44,6 @@ NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it 
 
 # Hardmax shares the weight among logits equal to rounding: without a tolerance a rotation would break exact ties.
 TIE = 1e-12
-# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
-UNSEEN = -1e9
 # Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
 LARGEST_EXPONENT = 690.0
 
@@ -113,19 +112,17 @@ class Model:
         return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays
 
     @cached_property
-    def _written(self) -> dict[int, Model]:
+    def _written(self) -> dict[int, Model | None]:
         return {}
 
     def at(self, n_tokens: int) -> Model:
-        """The model of so many tokens, its mask and bias written out where they are functions, or masks of each head."""
-        made = self._written.get(n_tokens)
-        if made is None:
+        """The model of so many tokens: a mask or bias that is a function, or one for each head, is written out."""
+        if n_tokens not in self._written:
             mask, bias = written(self.mask, self.bias, n_tokens, self.frozen is not None)
-            made = self if mask is self.mask and bias is self.bias else self.with_options(mask=mask, bias=bias)
+            same = mask is self.mask and bias is self.bias
             self._written.clear()
-            if made is not self:
-                self._written[n_tokens] = made
-        return made
+            self._written[n_tokens] = None if same else self.with_options(mask=mask, bias=bias)
+        return self._written[n_tokens] or self
 
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again."""
@@ -209,12 +206,6 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     return u
 
 
-def log2_masses(model: Model, n: int) -> Array:
-    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
-    a = masses(model, n)
-    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
-
-
 def masses(model: Model, n: int) -> Array:
     """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
     if model.masses is None:
@@ -232,11 +223,6 @@ def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Arr
         i, j = np.arange(n)[first:stop, None], np.arange(n)
         return np.asarray(-model.slopes[:, None, None] * np.abs(i - j))
     return dense_bias(model.bias, n, first, stop)
-
-
-def has_table(bias: Any) -> bool:
-    """Whether a bias is one of one's own, rather than ALiBi or none."""
-    return not isinstance(bias, Alibi | None)
 
 
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock import masks
+from tokenflock import graphs, masks
 from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.errors import bad, clash
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
@@ -80,7 +80,7 @@ def _matrices(model: Model) -> None:
         if array.ndim == 3:
             heads[name] = len(array)
     if model.bias is not None and not isinstance(model.bias, Alibi):
-        _set(model, "bias", masks.checked_bias(model.bias))
+        _set(model, "bias", graphs.checked_bias(model.bias))
     heads |= {name: n for name in ("mask", "bias") if (n := masks.heads_of(getattr(model, name))) > 1}
     if len(set(heads.values())) > 1:
         raise bad(
@@ -163,7 +163,7 @@ def _clashes(model: Model) -> None:
         raise clash("beta = inf", "bias", "An infinite logit swamps any bias: take a large finite beta.")
     if model.masses is not None and model.masses.ndim == 2 and not masks.is_interval(model.mask):
         raise clash("masses of each row", "a mask of one's own", "A mass 0 hides a token: give masses * mask alone.")
-    if isinstance(model.mask, masks.Graph) and model.frozen is None:
+    if isinstance(model.mask, graphs.Graph) and model.frozen is None:
         model.mask.check_rows()
     if model.space != "sphere" and model.norm.kind != "post":
         raise clash(f"layer_norm={model.norm.kind!r}", f"space={model.space!r}", "Layer norms live on the sphere.")

@@ -42,7 +42,8 @@ from tokenflock.arguments import (
 from tokenflock.arguments import path as a_path
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
-from tokenflock.masks import FAMILIES, Graph, sees
+from tokenflock.graphs import Graph
+from tokenflock.masks import FAMILIES, sees
 from tokenflock.model import Model, Rescaling, attention, biases, flow_at, flow_at_layer, masses, queries
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 

@@ -17,7 +17,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # Imports inside functions count, and so do the names of modules in strings, by which some are imported when asked for.
 LAYERS = [
     "errors geometry arguments markup lock memory sphere",
-    "options rules masks",
+    "options rules masks graphs",
     "model",
     "start weights theory parking schemes preparation",
     "accessor door trajectories store",

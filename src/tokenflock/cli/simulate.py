@@ -71,7 +71,11 @@ def simulate(
     dim: Annotated[Flag, _model("--dim", "--d", metavar="INT", help="d, the dimension. Required.")] = None,
     beta: Annotated[Flag, _model(metavar="FLOAT", help="Inverse temperature; inf is hardmax. Default 1.")] = None,
     mask: Annotated[
-        Flag, _model(metavar="MASK", help="causal (default), full, window:W, dilated:W, blocks:N, prefix:N, sink:W, random:SHARE, or a .npy.")
+        Flag,
+        _model(
+            metavar="MASK",
+            help="causal (default), full, window:W, dilated:W, blocks:N, prefix:N, sink:W, random:SHARE, or a .npy.",
+        ),
     ] = None,
     query: Annotated[Flag, _model(metavar="MATRIX", help="Q, said like V. Default identity.")] = None,
     key: Annotated[Flag, _model(metavar="MATRIX", help="K, said like V. Default identity.")] = None,

@@ -16,8 +16,8 @@ from tokenflock.engine.implicit.switching import SwitchingStepper
 from tokenflock.engine.implicit.turning import TurnedStepper, turned
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.masks import is_interval
-from tokenflock.model import Model, has_table, kind_at
+from tokenflock.masks import has_table, is_interval
+from tokenflock.model import Model, kind_at
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
 
 

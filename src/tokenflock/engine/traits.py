@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from tokenflock.masks import Graph, heads_of, is_causal, is_interval
+from tokenflock.graphs import Graph
+from tokenflock.masks import heads_of, is_causal, is_interval
 from tokenflock.model import LARGEST_EXPONENT, Model, is_scalar
 from tokenflock.options import Window
 from tokenflock.preparation import prepared

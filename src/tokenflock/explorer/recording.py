@@ -15,7 +15,8 @@ from tokenflock.explorer.began import began
 from tokenflock.explorer.measures import FEW, NAMES, Ruler
 from tokenflock.explorer.prediction import Prediction
 from tokenflock.geometry import Array
-from tokenflock.masks import WORDS, Graph
+from tokenflock.graphs import Graph
+from tokenflock.masks import WORDS
 from tokenflock.model import Model
 from tokenflock.options import Window
 from tokenflock.trajectories import PARTS, describe, model_of, validate

@@ -72,7 +72,7 @@ BLOCK_S = 5e-6  # a register of waves, whatever the tokens: the blocks are added
 def _mask_of(model: Model) -> str:
     if isinstance(model.mask, Window):
         return "window" if model.mask.causal else "both ways"
-    return model.mask
+    return str(model.mask)
 
 
 def pairs_s(model: Model, n: int) -> float:
