@@ -99,7 +99,9 @@ def _of_all(model: Model, old: int, more: int, mask: Any, bias: Any) -> Model:
     for name, given in (("mask", mask), ("bias", bias)):
         known = getattr(model, name)
         written = isinstance(known, Graph | np.ndarray)
-        if given is None and written:
+        if isinstance(known, Graph) and known.source is not None:
+            given = known.source if given is None else given
+        elif given is None and written:
             advice = f"Give {name}= for all {old + more} tokens, whose first {old} see what they saw."
             raise bad(name, f"an array for {old} tokens", "one that goes on to more tokens", advice)
         if given is not None:

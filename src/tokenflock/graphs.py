@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from tokenflock.arguments import numbers
 from tokenflock.errors import SpecError, bad
+from tokenflock.functions import Function, own
 from tokenflock.geometry import Array
 
 Index = NDArray[np.int64]
@@ -23,13 +25,14 @@ MOST_PAIRS = 1 << 36  # that it is asked about at all: some minutes
 class Graph:
     """Rows written out: row i of head h has the entries starts[h n + i] .. of `columns`, rising; one head serves all.
 
-    Of a bias the entries have values, and all others are 0.
+    Of a bias the entries have values, and all others are 0. source: the function of i and j that it was made by.
     """
 
     starts: Any
     columns: Any
     values: Any = None
     heads: int = 1
+    source: Any = None
 
     def __post_init__(self) -> None:
         starts, columns = np.array(self.starts, dtype=np.int64), np.array(self.columns, dtype=np.int32)
@@ -50,6 +53,8 @@ class Graph:
         for name, array in arrays.items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+        if isinstance(self.source, Mapping):
+            object.__setattr__(self, "source", _known(self.source))
 
     def __repr__(self) -> str:
         heads = f", {self.heads} heads" if self.heads > 1 else ""
@@ -146,8 +151,10 @@ def _sparse(name: str, given: Any) -> Any:
 
 def checked_bias(given: Any) -> Any:
     """A bias that was given as an array (n, n) or (heads, n, n), a sparse one, or a function of i and j."""
-    if callable(given) or isinstance(given, Graph):
+    if isinstance(given, Function | Graph):
         return given
+    if callable(given) or isinstance(given, Mapping) or is_text_of_function(given):
+        return function_of("bias", given)
     if hasattr(given, "tocsr"):
         found = _sparse("bias", given)
         _check_finite(found.data)
@@ -194,7 +201,7 @@ def dense_bias(bias: Any, n: int, first: int = 0, stop: int | None = None) -> Ar
     check_size(bias, n)
     if isinstance(bias, Graph):
         return bias.dense(first, stop)
-    if callable(bias):
+    if isinstance(bias, Function):
         bias = np.concatenate(list(_asked("bias", bias, n))).astype(np.float64)
         _check_finite(bias)
     return np.reshape(bias, (-1, n, n))[:, first:stop]
@@ -205,7 +212,7 @@ def at_entries(bias: Any, seen: Graph, head: int) -> Array:
     n, line = seen.n_tokens, head if seen.heads > 1 else 0
     part = slice(seen.starts[line * n], seen.starts[(line + 1) * n])
     i, j = seen.rows[part] - line * n, seen.columns[part]
-    if callable(bias):
+    if isinstance(bias, Function):
         found = np.broadcast_to(_called("bias", bias, i, j), i.shape).astype(np.float64)
         _check_finite(found)
         return found
@@ -224,7 +231,7 @@ def _rows_of(n: int) -> Iterator[int]:
         yield min(step, n - first)
 
 
-def _asked(name: str, function: Callable[[Any, Any], Any], n: int) -> Iterator[Array]:
+def _asked(name: str, function: Function, n: int) -> Iterator[Array]:
     """function(i, j) for all pairs of n tokens, some rows at a time."""
     if n * n > MOST_PAIRS:
         advice = "Give the entries as a scipy.sparse array: that takes the time of the entries."
@@ -241,9 +248,9 @@ def _asked(name: str, function: Callable[[Any, Any], Any], n: int) -> Iterator[A
         first += rows
 
 
-def _called(name: str, function: Callable[[Any, Any], Any], i: Index, j: Index) -> Array:
+def _called(name: str, function: Function, i: Index, j: Index) -> Array:
     """function(i, j) of whole arrays; of a mask it must be True or False."""
-    advice = "It is called with arrays: write (i >= j) & (i - j < 5), numpy.where(...), not `and`, `or`, `if`."
+    advice = "It is called with arrays of indices: lambda i, j: (i >= j) & (i - j < 5)."
     try:
         found = numbers(function(i, j))
     except Exception as error:
@@ -258,7 +265,25 @@ def _called(name: str, function: Callable[[Any, Any], Any], i: Index, j: Index) 
     return found
 
 
-def of_function(function: Callable[[Any, Any], Any], n: int) -> Graph:
+def function_of(name: str, given: Any) -> Function:
+    """A mask or a bias as a function of i and j, from a callable, a text, or what a file kept of one."""
+    return own(name, given, ("i", "j"), elementwise=True)
+
+
+def is_text_of_function(given: Any) -> bool:
+    """Whether a text is an expression of i and j, rather than a name."""
+    return isinstance(given, str) and re.search(r"\b[ij]\b", given) is not None
+
+
+def _known(told: Mapping[str, Any]) -> Function | None:
+    """The function that made a graph, from a file; None if a file may not bring it. The graph does without."""
+    try:
+        return function_of("mask", told)
+    except SpecError:
+        return None
+
+
+def of_function(function: Function, n: int) -> Graph:
     """The Graph of a mask that is a function of i and j."""
     parts, first = [], 0
     for part in _asked("mask", function, n):
@@ -266,4 +291,4 @@ def of_function(function: Callable[[Any, Any], Any], n: int) -> Graph:
         parts.append((i + first, j))
         first += len(part)
     rows, columns = (np.concatenate(both) for both in zip(*parts, strict=True))
-    return entries(n, rows, columns)
+    return replace(entries(n, rows, columns), source=None if function.lost else function)

@@ -7,6 +7,7 @@ speed; sums over a graph take the time of its entries, so that 1e5 tokens with 5
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -16,7 +17,20 @@ from numpy.typing import NDArray
 
 from tokenflock.arguments import flag, numbers, room, scalar, whole
 from tokenflock.errors import bad, unknown
-from tokenflock.graphs import Graph, Index, at_entries, check_size, dense_bias, entries, of_array, of_function, stacked
+from tokenflock.functions import Function
+from tokenflock.graphs import (
+    Graph,
+    Index,
+    at_entries,
+    check_size,
+    dense_bias,
+    entries,
+    function_of,
+    is_text_of_function,
+    of_array,
+    of_function,
+    stacked,
+)
 from tokenflock.options import MOST_WIDTH, Alibi, Window
 
 INTERVALS = ("causal", "full")  # masks that are words
@@ -190,11 +204,13 @@ def checked(given: Any) -> Mask:
     """The mask that was given, in its final form: arrays as a Graph, masks for each head as a tuple."""
     if isinstance(given, (Graph, *FAMILIES)):
         return given
+    if isinstance(given, Function):
+        return given
+    if callable(given) or isinstance(given, Mapping) or is_text_of_function(given):
+        return function_of("mask", given)
     if isinstance(given, str):
         if given not in INTERVALS:
             raise unknown("mask", given, ALLOWED)
-        return given
-    if callable(given):
         return given
     if _are_masks(given):
         made = tuple(checked(one) for one in given)
@@ -215,13 +231,13 @@ def _are_masks(given: Any) -> bool:
 
 def written(mask: Mask, bias: Any, n: int, may_be_empty: bool) -> tuple[Mask, Any]:
     """A mask and a bias for n tokens: functions are asked, masks of each head joined; what does not fit is refused."""
-    if callable(mask) or isinstance(mask, tuple | Graph):
+    if isinstance(mask, Function | tuple | Graph):
         mask = graph(mask, n)
         if not may_be_empty:
             mask.check_rows()
-    if callable(bias) and is_interval(mask):
+    if isinstance(bias, Function) and bias.lost and is_interval(mask):  # as an array it can be kept
         bias = dense_bias(bias, n)[0]
-    elif callable(bias):
+    elif isinstance(bias, Function) and bias.lost:
         seen = graph(mask, n)
         values = [at_entries(bias, seen, head) for head in range(seen.heads)]
         bias = Graph(seen.starts, seen.columns, np.concatenate(values), seen.heads)
@@ -298,7 +314,7 @@ def graph(mask: Mask, n: int) -> Graph:
         return mask
     if isinstance(mask, tuple):
         return stacked(tuple(graph(one, n) for one in mask))
-    if callable(mask):
+    if isinstance(mask, Function):
         return of_function(mask, n)
     room("mask", int(n_entries(mask, n)), EACH)
     if isinstance(mask, Dilated | Sink | RandomGraph):

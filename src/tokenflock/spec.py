@@ -4,10 +4,11 @@
     dim = 2
     beta = 64.0                                          # inf is hardmax
     mask = {window = 16, causal = true}                  # or "causal", "full", "window:16", rows of 0 and 1; also
-                                                         # dilated, blocks, prefix, sink, random: "sink:16,sinks=4"
+                                                         # dilated, blocks, prefix, sink, random: "sink:16,sinks=4";
+                                                         # an expression: "(i - j) % 2 == 0"
     value = {family = "diagonal", values = [1.0, 0.5]}   # or "diag:1,0.5", rows of numbers, {file = "v.npy"}
     query = ["ginibre:1", "ginibre:2"]                   # a list of matrices: one for each head
-    bias = {slope = 0.1}
+    bias = {slope = 0.1}                                 # or rows of numbers, or "-0.1 * abs(i - j)"
     layer_norm = {kind = "mix", switch = 2.0}            # or "pre", "mix:2"
     feedforward = {w = [[1.0, 0.0], [0.0, 1.0]], activation = "tanh"}
     frozen = {tokens = [[1.0, 0.0]], weights = [2.0]}
@@ -42,6 +43,7 @@ import numpy as np
 
 from tokenflock.errors import FileError, SpecError, TokenflockError, bad, clash, unknown
 from tokenflock.geometry import Array
+from tokenflock.graphs import is_text_of_function
 from tokenflock.masks import WORDS
 from tokenflock.model import Model
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm
@@ -236,7 +238,7 @@ def _mask(given: Any, folder: Path) -> Any:
         given = {"file": given}
     elif colon and word in WORDS:
         given = split(words, word)
-    elif isinstance(given, str) and given not in MASKS:
+    elif isinstance(given, str) and given not in MASKS and not is_text_of_function(given):
         raise unknown("mask", given, [*MASKS, *(f"{word}:W" for word in WORDS)])
     if not isinstance(given, Mapping):
         return given
@@ -255,8 +257,11 @@ def _mask(given: Any, folder: Path) -> Any:
 
 def _bias(given: Any, folder: Path) -> Any:
     """A table {slope}, rows of numbers, or a .npy file with them."""
-    if isinstance(given, str) or (isinstance(given, Mapping) and "file" in given):
-        return array_in("bias", given if isinstance(given, str) else given["file"], folder)
+    if isinstance(given, str) and given.endswith(".npy"):
+        given = {"file": given}
+    if isinstance(given, Mapping) and "file" in given:
+        known("key of bias with a file", given, ["file"])
+        return array_in("bias", given["file"], folder)
     return call("bias", Alibi, given) if isinstance(given, Mapping) else given
 
 

@@ -41,6 +41,7 @@ from tokenflock.arguments import (
 )
 from tokenflock.arguments import path as a_path
 from tokenflock.errors import SpecError, bad
+from tokenflock.functions import Function
 from tokenflock.geometry import Array
 from tokenflock.graphs import Graph
 from tokenflock.masks import FAMILIES, sees
@@ -80,10 +81,13 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
         name, value = field.name, model.norm if field.name == "layer_norm" else getattr(model, field.name)
         if isinstance(value, np.ndarray):
             arrays[name] = value
+        elif isinstance(value, Function):
+            plain[name] = value.told()
         elif dataclasses.is_dataclass(value):
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
-            plain[name] = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+            rest = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+            plain[name] = {key: part.told() if isinstance(part, Function) else part for key, part in rest.items()}
             if type(value) in KINDS.values() and not isinstance(value, PARTS[name]):
                 plain[name]["kind"] = type(value).__name__
         elif value is not None:
@@ -115,7 +119,7 @@ def model_of(run: xr.Dataset) -> Model:
     arrays = {str(name)[6:]: run[name].values for name in run.data_vars if str(name).startswith("model_")}
     for part, cls in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
-        if isinstance(plain.get(part), dict):
+        if isinstance(plain.get(part), dict) and not (part in ("mask", "bias") and "names" in plain[part]):
             cls = KINDS.get(plain[part].pop("kind", ""), cls) if part in ("mask", "bias") else cls
             plain[part] = _part(cls, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
     plain |= arrays
