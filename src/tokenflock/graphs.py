@@ -250,7 +250,7 @@ def _asked(name: str, function: Function, n: int) -> Iterator[Array]:
 
 def _called(name: str, function: Function, i: Index, j: Index) -> Array:
     """function(i, j) of whole arrays; of a mask it must be True or False."""
-    advice = "It is called with arrays of indices: lambda i, j: (i >= j) & (i - j < 5)."
+    advice = "It is called with arrays of indices: (i >= j) & (i - j < 5) for `and`."
     try:
         found = numbers(function(i, j))
     except Exception as error:

@@ -176,8 +176,9 @@ class Request:
     def starting(self, start: Any) -> Job:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
-        written = self.model.at(x.shape[-2])
-        request = self if written is self.model else Request(written, *self.settings)
+        named = isinstance(self.model.mask, str) and self.model.bias is None
+        model = self.model if named else self.model.at(x.shape[-2])
+        request = self if model is self.model else Request(model, *self.settings)
         return Job(request, x, request.engine_for(x.shape[-2]))
 
 
@@ -273,7 +274,6 @@ def check_start(model: Model, start: Any) -> Array:
         raise bad("start.shape", x.shape, "at least one run and one token", f"This is {what}.")
     if model.masses is not None:
         masses(model, x.shape[-2])  # says what does not fit
-    model.at(x.shape[-2])  # and so do a mask and a bias
     if not np.isfinite(x).all():
         raise bad(
             "start", "an array with nan or inf", "finite numbers", "Look for a division by zero where it is made."

@@ -105,7 +105,10 @@ def lay_out(
     """
     given = given or {}
     if not isinstance(model.mask, str | Window) or has_table(model.bias):
-        raise EngineError("torch knows causal and full masks, windows and ALiBi. Use engine='reference'.")
+        given = f"mask={model.mask} with bias={type(model.bias).__name__}"
+        raise EngineError(
+            f"torch cannot run {given}: it knows causal, full, windows and ALiBi. Use engine='reference'."
+        )
     assert given.keys() <= GIVEN, f"no weights of a model: {given.keys() - GIVEN}"
     kind, device = DTYPES[dtype], torch.device(device)
     hard = math.isinf(model.beta)
