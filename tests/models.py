@@ -10,6 +10,7 @@ from tokenflock import start
 from tokenflock.masks import Blocks, Dilated, Prefix, RandomGraph, Sink
 from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
+from tokenflock.positions import Absolute, Rope, sinusoids
 from tokenflock.weights import ginibre, jordan, paranormal, plane_rotation
 
 
@@ -184,6 +185,27 @@ def _noisy():
     yield "noise-euclidean", {"dim": 2, "space": "euclidean", "noise": 0.3, "value": -np.eye(2)}
 
 
+def _placed(n):
+    """Positions (E14) of n tokens."""
+    wide = {name: np.random.default_rng(k).standard_normal((3, 4, 2)) for k, name in enumerate(("query", "key"))}
+    uneven = Rope(base=20.0, positions=np.linspace(0.0, 3.0, n) ** 2)
+    e = sinusoids(n, 5, base=10.0, scale=0.7)
+    yield "rope-d2", {"dim": 2, "beta": 4.0, "position": Rope()}
+    yield "rope-full-d3", {"dim": 3, "beta": 4.0, "mask": "full", "position": Rope(frequencies=[0.3])}
+    yield "rope-heads-wide", {"dim": 2, "value": ginibre(2, 3), **wide, "position": Rope(base=9.0, fraction=0.5)}
+    yield "rope-d5-window-alibi", {"dim": 5, "mask": Window(4), "bias": Alibi(0.2), **_matrices(5), "position": uneven}
+    yield "rope-count-d3", {"dim": 3, "normaliser": "count", "position": uneven}
+    yield "rope-d20-masses", {"dim": 20, "beta": 4.0, "position": uneven, "masses": 0.5 + 7 * np.arange(n) % 5}
+    yield "rope-infinite-d5", {"dim": 5, "beta": np.inf, "mask": "full", **_matrices(5), "position": uneven}
+    yield "rope-euclidean", {"dim": 3, "space": "euclidean", "beta": 0.5, "position": uneven}
+    yield "rope-pre-feedforward", {
+        "dim": 3, "layer_norm": "pre", "feedforward": _wide_feedforward(3, "tanh"), "position": uneven
+    }  # fmt: skip
+    yield "absolute-d5", {"dim": 5, "beta": 2.0, "position": Absolute(e)}
+    yield "absolute-full-d5", {"dim": 5, "mask": "full", **_matrices(5), "position": Absolute(e)}
+    yield "absolute-euclidean-heads", {"dim": 5, "space": "euclidean", **_heads(5, 2), "position": Absolute(e)}
+
+
 def _weighted(n):
     """Masses (E2), (E3) of n tokens, (n,), or (n, n) where some rows do not count some tokens."""
     i, j = np.arange(n)[:, None], np.arange(n)
@@ -214,7 +236,7 @@ def _weighted(n):
 
 
 def _own_masks(n):
-    """(E14): masks and biases of n tokens, by name, as arrays, sparse, as functions, and for each head."""
+    """(E15): masks and biases of n tokens, by name, as arrays, sparse, as functions, and for each head."""
     draw = np.random.default_rng(7)
     graph = (draw.random((n, n)) < 0.3) | np.eye(n, dtype=bool)
     blind = draw.random((n, n)) < 0.4  # not every token sees itself
@@ -258,8 +280,8 @@ def _own_masks(n):
 
 
 def every_model_option(n_tokens=None):
-    """All of them, as a list of Named; those with masses too, if the number of tokens is given."""
-    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy())
+    """All of them, as a list of Named; those with masses, masks or positions too, if the number of tokens is given."""
+    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _placed(n_tokens or 1))
     if n_tokens:
         families += (_weighted(n_tokens), _own_masks(n_tokens))
     return [Named(name, Model(**options)) for family in families for name, options in family]

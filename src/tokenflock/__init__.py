@@ -19,6 +19,7 @@ from tokenflock.door import open_door, stand_in
 _HOME = {
     **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
     **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
+    **dict.fromkeys(("Absolute", "Rope", "sinusoids"), "tokenflock.positions"),
     **dict.fromkeys(("Blocks", "Dilated", "Prefix", "RandomGraph", "Sink"), "tokenflock.masks"),
     **dict.fromkeys(
         ("uniform", "cap", "cube", "orthonormal", "planted", "von_mises_fisher", "gaussian", "equiangular"),
@@ -26,6 +27,7 @@ _HOME = {
     ),
     **dict.fromkeys(("again", "simulate"), "tokenflock.simulation"),
     **dict.fromkeys(("save", "load", "unrescale", "validate"), "tokenflock.trajectories"),
+    **dict.fromkeys(("trajectory",), "tokenflock.given"),
     **dict.fromkeys(("merge_tree",), "tokenflock.merging"),
     **dict.fromkeys(("extend",), "tokenflock.extension"),
     **dict.fromkeys(("figure",), "tokenflock.papers.figures"),

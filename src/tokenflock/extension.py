@@ -30,7 +30,7 @@ from tokenflock.schemes import hermite
 from tokenflock.simulation import versions
 from tokenflock.sphere import retract, tangent
 from tokenflock.stepping import Pace
-from tokenflock.trajectories import AXIS, RUN, TIME, TOKEN, describe, model_of, validate
+from tokenflock.trajectories import AXIS, RUN, TIME, TOKEN, describe, model_of, moved_by_model
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -74,7 +74,7 @@ def extend(run: xr.Dataset, more_tokens: Any, *, mask: Any = None, bias: Any = N
 
 def _checked(run: xr.Dataset) -> Model:
     """The model of a run that can be extended."""
-    model = model_of(validate(run))
+    model = model_of(moved_by_model(run, "extend"))
     if not traits(model).causal:
         raise bad("mask", model.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
     scheme = run.attrs["scheme"]

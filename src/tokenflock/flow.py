@@ -19,8 +19,9 @@ import numpy as np
 
 from tokenflock.arguments import flag, function, instance, named, positive, real, scalar, whole
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
-from tokenflock.model import Model, masses
+from tokenflock.model import Model
 from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, tolerances
+from tokenflock.rules import check_tokens
 from tokenflock.schemes import Rosenbrock, scheme_named
 from tokenflock.stepping import MOST_STEPS
 
@@ -216,7 +217,7 @@ class Flow(nn.Module):
             raise bad("start", type(start).__name__, "a torch tensor", advice)
         if start.ndim not in (2, 3) or start.shape[-1] != model.dim or start.numel() == 0:
             raise bad("start.shape", tuple(start.shape), f"(n, {model.dim}) or (runs, n, {model.dim})")
-        masses(model, start.shape[-2])  # says what does not fit
+        check_tokens(model, start.shape[-2])
         if start.dtype not in DTYPES:
             raise bad("start.dtype", start.dtype, " or ".join(map(str, DTYPES)), "Give start.double().")
         for name, weight in self.weights.items():

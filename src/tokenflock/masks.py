@@ -1,4 +1,4 @@
-"""Masks: who sees whom (E1), (E14). Named ones, an array, a function of i and j, or one for each head.
+"""Masks: who sees whom (E1), (E15). Named ones, an array, a function of i and j, or one for each head.
 
 A mask is an interval in every row ("causal", "full", Window, Blocks, Prefix: `visible`), or its rows are written out
 as a Graph: Dilated, Sink, RandomGraph, and what is given as an array or a function. Sums over intervals go at full
@@ -255,6 +255,11 @@ def heads_of(given: Any) -> int:
     if isinstance(given, Graph):
         return given.heads
     return len(given) if isinstance(given, tuple) or (isinstance(given, np.ndarray) and given.ndim == 3) else 1
+
+
+def n_fixed(given: Any) -> int | None:
+    """For how many tokens an array or a graph is; None of what is for any number."""
+    return given.n_tokens if isinstance(given, Graph) else given.shape[-1] if isinstance(given, np.ndarray) else None
 
 
 def is_interval(mask: Mask) -> bool:

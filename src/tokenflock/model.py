@@ -2,7 +2,7 @@ r"""THE EQUATIONS. Every system of the papers, once, in plain numpy; every other
 
 Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values V_h, time t (depth).
 
-(E1)  logits      s_ij = beta x_i' B x_j + b_ij                    over the visible j:  lo_i <= j < hi_i, or (E14)
+(E1)  logits      s_ij = beta x_i' B x_j + b_ij                    over the visible j:  lo_i <= j < hi_i, or (E15)
 (E2)  softmax     A_ij = a_ij exp(s_ij) / sum_k a_ik exp(s_ik);  beta = inf: equal shares of the largest logits
 (E3)  count       A_ij = a_ij exp(s_ij) / sum_k a_ik over the visible k;  scaled-count: exp(s_ij - beta) instead
                   masses a_ij = a_j: how often token j counts, 1 without them; or as seen from each row i
@@ -18,7 +18,9 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
 (E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
-(E14) own masks   row i of head h sees the j with mask_hij = 1 (masks.py);  its bias b_hij = -slope_h |i - j|, or any
+(E14) positions   s_ij = beta (R_i Q y_i)' R_j K y_j - slope |i - j|:  y_i = x_i, R_i turns pairs of numbers (`Rope`);
+                  or y_i = x_i + e_i, R_i = 1 (`Absolute`). What moves stays x_j
+(E15) own masks   row i of head h sees the j with mask_hij = 1 (masks.py);  its bias b_hij = -slope_h |i - j|, or any
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +37,13 @@ from tokenflock.arguments import instance, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.graphs import dense_bias
-from tokenflock.masks import Mask, has_table, heads_of, sees, written
+from tokenflock.masks import Mask, has_table, heads_of, n_fixed, sees, written
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
-from tokenflock.rules import check
+from tokenflock.positions import Absolute, Rope, angles, n_given, turn
+from tokenflock.rescaling import Rescaling as Rescaling
+from tokenflock.rescaling import flow_at as flow_at
+from tokenflock.rescaling import flow_at_layer as flow_at_layer
+from tokenflock.rules import check, check_tokens
 from tokenflock.sphere import retract, tangent
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
@@ -50,7 +56,7 @@ LARGEST_EXPONENT = 690.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E14)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E15)."""
 
     dim: int
     beta: float = 1.0
@@ -66,6 +72,7 @@ class Model:
     frozen: Frozen | None = None
     noise: float = 0.0
     masses: Any = None
+    position: Rope | Absolute | None = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -82,6 +89,11 @@ class Model:
         eye = np.eye(self.dim)[None]
         query, key = (eye if m is None else m.reshape(-1, *m.shape[-2:]) for m in (self.query, self.key))
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
+
+    @property
+    def width(self) -> int:
+        """k: how many numbers a query has."""
+        return max([m.shape[-2] for m in (self.query, self.key) if m is not None], default=self.dim)
 
     @cached_property
     def values(self) -> Array:
@@ -104,6 +116,12 @@ class Model:
     def has_radius(self) -> bool:
         """Whether every token carries a magnitude r_j beside its direction."""
         return self.space == "sphere" and self.norm.has_radius
+
+    @property
+    def n_tokens(self) -> int | None:
+        """For how many tokens it says something of every single one; None: for any number."""
+        parts = (n_given(self.position), *(n_fixed(part) for part in (self.masses, self.mask, self.bias)))
+        return next((n for n in parts if n is not None), None)
 
     @property
     def autonomous(self) -> bool:
@@ -160,33 +178,6 @@ def less(matrices: Array) -> Array:
     return np.asarray(matrices - most[..., None, None] * np.eye(matrices.shape[-1]))
 
 
-class Rescaling(NamedTuple):
-    """What turns z into x in rescaled space, exp(tV) or R^k, as exp(log) matrix: no overflow at any time."""
-
-    matrix: Array
-    log: float
-
-
-def flow_at(model: Model, t: float) -> Rescaling:
-    """exp(tV) (E8), with the largest real part sigma of an eigenvalue taken out; the identity in other spaces."""
-    if model.space != "rescaled":
-        return Rescaling(np.eye(model.dim), 0.0)
-    from scipy.linalg import expm
-
-    total = model.values.sum(axis=0)
-    sigma = float(np.linalg.eigvals(total).real.max())
-    return Rescaling(expm(t * (total - sigma * np.eye(model.dim))), sigma * t)
-
-
-def flow_at_layer(model: Model, k: int, dt: float) -> Rescaling:
-    """R^k with R = I + dt V (E13), with the spectral radius taken out; the identity in other spaces."""
-    if model.space != "rescaled":
-        return Rescaling(np.eye(model.dim), 0.0)
-    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
-    rho = float(np.abs(np.linalg.eigvals(step)).max())
-    return Rescaling(np.linalg.matrix_power(step / rho, k), k * math.log(rho))
-
-
 def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) u_hi with s_hij = <u_hi, x_j>, (H, n, d): B_h' x_i times beta. beta = inf counts as 1 here.
 
@@ -195,7 +186,7 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """
     beta = 1.0 if math.isinf(model.beta) else model.beta
     if model.space != "rescaled":
-        u: Array = x @ (beta * model.form)
+        u: Array = x @ (beta * model.form) if model.position is None else beta * looked(model, x, model.query)
         return u
     ahead = x @ flow.matrix.T
     size = np.abs(ahead).max(axis=-1, keepdims=True)
@@ -206,19 +197,32 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     return u
 
 
+def keys(model: Model, x: Array) -> Array:
+    """(E1) w_hj with s_hij = <u_hi, w_hj>, (H or 1, n, k): the tokens themselves where B = Q'K is all that matters."""
+    return x[None] if model.position is None else looked(model, x, model.key)
+
+
+def looked(model: Model, x: Array, matrices: Array | None) -> Array:
+    """(E14) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens that have positions."""
+    check_tokens(model, len(x))
+    y = x + model.position.vectors if isinstance(model.position, Absolute) else x
+    y = np.broadcast_to(
+        y if matrices is None else y @ np.swapaxes(matrices, -1, -2), (model.n_heads, len(x), model.width)
+    )
+    return turn(y, angles(model.position, model.width, len(x))) if isinstance(model.position, Rope) else y
+
+
 def masses(model: Model, n: int) -> Array:
     """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
     if model.masses is None:
         return np.ones((1, n))
-    if model.masses.shape[-1] != n:
-        advice = "Give one mass for every token of the start."
-        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
+    check_tokens(model, n)
     a: Array = np.atleast_2d(model.masses)
     return a
 
 
 def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Array:
-    """(E1), (E14) b_hij of every head, (H or 1, n, n); only of the rows first .. stop - 1."""
+    """(E1), (E15) b_hij of every head, (H or 1, n, n); only of the rows first .. stop - 1."""
     if not has_table(model.bias):
         i, j = np.arange(n)[first:stop, None], np.arange(n)
         return np.asarray(-model.slopes[:, None, None] * np.abs(i - j))
@@ -228,7 +232,7 @@ def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Arr
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
     u = queries(model, x, flow)
-    s = u @ x.T + biases(model, len(x))
+    s = u @ np.swapaxes(keys(model, x), -1, -2) + biases(model, len(x))
     s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
@@ -352,6 +356,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     if model.space == "sphere" and off > NEAR:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
+    check_tokens(model, len(x))
     r = None if radius is None else matrix("radius", radius, (len(x),))
     model = model.at(len(x))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -29,8 +29,9 @@ from tokenflock.engine.traits import no_implicit, pace, traits
 from tokenflock.errors import SpecError, bad, clash
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
-from tokenflock.model import Model, masses
+from tokenflock.model import Model
 from tokenflock.preparation import prepared
+from tokenflock.rules import check_tokens
 from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
 from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
 from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
@@ -272,8 +273,7 @@ def check_start(model: Model, start: Any) -> Array:
     if x.size == 0:
         what = "an empty ensemble" if x.ndim == 3 and len(x) == 0 else "no tokens"
         raise bad("start.shape", x.shape, "at least one run and one token", f"This is {what}.")
-    if model.masses is not None:
-        masses(model, x.shape[-2])  # says what does not fit
+    check_tokens(model, x.shape[-2])
     if not np.isfinite(x).all():
         raise bad(
             "start", "an array with nan or inf", "finite numbers", "Look for a division by zero where it is made."

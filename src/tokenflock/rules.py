@@ -11,6 +11,7 @@ from tokenflock import graphs, masks
 from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.errors import bad, clash
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
+from tokenflock.positions import check_position, n_given
 
 if TYPE_CHECKING:
     from tokenflock.model import Model
@@ -31,6 +32,7 @@ def check(model: Model) -> None:
     _matrices(model)
     _parts(model)
     _masses(model)
+    check_position(model.position, model.width, model.dim)
     _clashes(model)
     _sizes(model)
 
@@ -126,6 +128,17 @@ def _masses(model: Model) -> None:
     _set(model, "masses", given)
 
 
+def check_tokens(model: Model, n: int) -> None:
+    """Whether what a model says of every token is said of n tokens."""
+    if model.masses is not None and model.masses.shape[-1] != n:
+        advice = "Give one mass for every token of the start."
+        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
+    given = n_given(model.position)
+    if given is not None and given != n:
+        advice = "Give one for every token of the start."
+        raise bad("position", f"positions of {given} tokens", f"those of the {n} tokens there are", advice)
+
+
 def _on_the_sphere(model: Model) -> Frozen:
     frozen = model.frozen
     assert frozen is not None
@@ -169,6 +182,10 @@ def _clashes(model: Model) -> None:
         raise clash(f"layer_norm={model.norm.kind!r}", f"space={model.space!r}", "Layer norms live on the sphere.")
     if model.space == "rescaled" and model.frozen is not None:
         raise clash("frozen", "space='rescaled'", "A frozen token would move in z: use space='euclidean'.")
+    if model.position is not None and model.space == "rescaled":
+        raise clash("position", "space='rescaled'", "Use space='euclidean'.")
+    if model.position is not None and model.frozen is not None:
+        raise clash("position", "frozen", "A frozen token stands nowhere in the text: make it a token with V = 0.")
     if model.space == "rescaled" and model.noise > 0:
         raise clash("noise", "space='rescaled'", "Use space='euclidean'.")
     if model.noise > 0 and model.has_radius:

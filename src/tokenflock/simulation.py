@@ -23,7 +23,18 @@ from tokenflock.model import Model
 from tokenflock.preparation import prepared
 from tokenflock.request import ATOL, AUTO, DTYPE, RTOL, SEED, Job, Request
 from tokenflock.runner import Finished, Record, Reducer, Telling
-from tokenflock.trajectories import AXIS, MERGER, RUN, SCHEMA, TIME, TOKEN, boolean_from, describe, model_of, validate
+from tokenflock.trajectories import (
+    AXIS,
+    MERGER,
+    RUN,
+    SCHEMA,
+    TIME,
+    TOKEN,
+    boolean_from,
+    describe,
+    model_of,
+    moved_by_model,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -107,7 +118,7 @@ simulate.__doc__ = f"{inspect.cleandoc(simulate.__doc__ or '')}\n{OTHER_ARGUMENT
 
 def again(run: xr.Dataset, **changes: Any) -> xr.Dataset:
     """Repeat a trajectory from its own attributes, bit for bit; keywords of `simulate` change what is asked."""
-    validate(run)
+    moved_by_model(run, "again")
     if "extended" in run.attrs:
         raise SpecError(
             f"this run was extended from {run.attrs['extended']} tokens: its tokens were computed in two parts, and "

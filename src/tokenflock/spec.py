@@ -25,7 +25,8 @@
     times = "log:0.01:200"        # 0 and 200 times in equal ratios from 0.01 to t_end; or a number of times, or a list
 
 Files are looked for beside the run.toml. A name may carry its keywords in a string, as in "cap:angle=0.3": what has no
-key= belongs to the first keyword of its own ("ginibre:7" has seed 7, "diag:1,0.5" these values).
+key= belongs to the first keyword of its own ("ginibre:7" has seed 7, "diag:1,0.5" these values). A model
+without frozen tokens may have positions: position = {base = 100.0, fraction = 0.5}, rotary, or {vectors = [[..]]}.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from tokenflock.graphs import is_text_of_function
 from tokenflock.masks import WORDS
 from tokenflock.model import Model
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm
+from tokenflock.positions import Absolute, Rope
 from tokenflock.request import default_times, finite_end
 from tokenflock.rules import MASKS
 from tokenflock.start import STARTS
@@ -60,7 +62,7 @@ TEXTS = ("normaliser", "space", "scheme", "engine", "dtype")
 LISTS = ("values", "eigenvalues", "center")  # keywords that stay a list with one number in it
 SIZES = ("n_tokens", "dim")  # never what a bare number in "name:number" means
 PARTS = {"feedforward": FeedForward, "frozen": Frozen}
-ARRAYS = ("w", "a", "b", "tokens", "weights")  # of the parts
+ARRAYS = ("w", "a", "b", "tokens", "weights", "vectors")  # of the parts
 
 
 def read(path: Path) -> tuple[Model, Array, dict[str, Any]]:
@@ -288,13 +290,16 @@ def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
         given["mask"] = _mask(given["mask"], folder)
     if "bias" in given:
         given["bias"] = _bias(given["bias"], folder)
-    for name in given.keys() & PARTS.keys():
-        if isinstance(given[name], PARTS[name]):
+    place = given.get("position")
+    absolute = isinstance(place, Absolute) or (isinstance(place, Mapping) and "vectors" in place)
+    parts = PARTS | {"position": Absolute if absolute else Rope}
+    for name in given.keys() & parts.keys():
+        if isinstance(given[name], parts[name]):
             continue
         if not isinstance(given[name], Mapping):
-            raise bad(name, given[name], f"a table of {', '.join(inspect.signature(PARTS[name]).parameters)}")
+            raise bad(name, given[name], f"a table of {', '.join(inspect.signature(parts[name]).parameters)}")
         fields = {k: _matrix(f"{name}.{k}", v, dim, folder) if k in ARRAYS else v for k, v in given[name].items()}
-        given[name] = call(name, PARTS[name], fields)
+        given[name] = call(name, parts[name], fields)
     if "layer_norm" in given:
         given["layer_norm"] = _layer_norm(given["layer_norm"])
     return call("[model]", Model, given)

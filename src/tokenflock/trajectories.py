@@ -46,21 +46,30 @@ from tokenflock.geometry import Array
 from tokenflock.graphs import Graph
 from tokenflock.masks import FAMILIES, sees
 from tokenflock.model import Model, Rescaling, attention, biases, flow_at, flow_at_layer, masses, queries
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
+from tokenflock.positions import Absolute, Rope
 
 if TYPE_CHECKING:
     import xarray as xr
 
 RUN, TIME, TOKEN, AXIS, MERGER = "run", "time", "token", "axis", "merger"
 SCHEMA = 1
+#: In place of a scheme, where no flock.Model moved the tokens: the layers of a network, or whoever gave them.
+NETWORK, GIVEN = "network", "given"
 TEXTS = ("model", "scheme", "engine", "dtype", "outcome", "versions", "times", "reduce")  # attributes that are texts
 SHAPES = {"start": (TOKEN, AXIS), "x": (TIME, TOKEN, AXIS), "radius": (TIME, TOKEN), TIME: (TIME,)}
 ATTRIBUTES = ("schema", "model", "scheme", "engine", "dtype", "seed", "rtol", "atol", "t_end", "outcome", "versions")
 MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
 BLOCK = 1 << 20  # numbers held at a time while looking at attention
-# The options of a model that are records of their own.
-PARTS = {"mask": Window, "layer_norm": LayerNorm, "bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
-KINDS = {kind.__name__: kind for kind in (*FAMILIES, Graph)}  # of a mask or bias that is none of these
+# The options of a model that are records of their own, of one kind or of several that differ in their fields.
+PARTS: dict[str, tuple[Any, ...]] = {
+    "mask": (*FAMILIES, Graph),
+    "layer_norm": (LayerNorm,),
+    "bias": (Alibi, Graph),
+    "feedforward": (FeedForward,),
+    "frozen": (Frozen,),
+    "position": (Rope, Absolute),
+}
 
 
 def _is_seed(given: Any) -> bool:
@@ -88,8 +97,6 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
             rest = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
             plain[name] = {key: part.told() if isinstance(part, Function) else part for key, part in rest.items()}
-            if type(value) in KINDS.values() and not isinstance(value, PARTS[name]):
-                plain[name]["kind"] = type(value).__name__
         elif value is not None:
             plain[name] = "inf" if value == math.inf else value
     variables = {
@@ -117,11 +124,10 @@ def model_of(run: xr.Dataset) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise bad("model", run.attrs["model"], "a model with a beta", "Load a file that flock.save wrote.") from error
     arrays = {str(name)[6:]: run[name].values for name in run.data_vars if str(name).startswith("model_")}
-    for part, cls in PARTS.items():
+    for part, kinds in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
         if isinstance(plain.get(part), dict) and not (part in ("mask", "bias") and "names" in plain[part]):
-            cls = KINDS.get(plain[part].pop("kind", ""), cls) if part in ("mask", "bias") else cls
-            plain[part] = _part(cls, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
+            plain[part] = _part(kinds, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
     plain |= arrays
     if wrong := sorted(plain.keys() - Model.__dataclass_fields__.keys()) or "dim" not in plain:
         raise bad(
@@ -130,9 +136,11 @@ def model_of(run: xr.Dataset) -> Model:
     return Model(**plain)
 
 
-def _part(cls: Any, plain: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    """A part of a model from what a file says of it."""
-    if unknown := sorted((plain.keys() | arrays.keys()) - cls.__dataclass_fields__.keys()):
+def _part(kinds: tuple[Any, ...], plain: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """A part of a model from what a file says of it: of the first kind that has such fields."""
+    given = plain.keys() | arrays.keys()
+    cls = next((kind for kind in kinds if given <= kind.__dataclass_fields__.keys()), kinds[0])
+    if unknown := sorted(given - cls.__dataclass_fields__.keys()):
         raise bad("model", f"a {cls.__name__} with {', '.join(unknown)}", "its fields", "Load what flock.save wrote.")
     try:
         return cls(**plain, **arrays)
@@ -171,6 +179,20 @@ def validate(run: xr.Dataset) -> xr.Dataset:
     times = run[TIME].values
     if times.size and (not np.isfinite(times).all() or (np.diff(times) <= 0).any()):
         raise bad("time", "a coordinate that does not increase", "finite, increasing times")
+    return run
+
+
+def has_model(run: xr.Dataset) -> bool:
+    """Whether a flock.Model moved these tokens; hidden states, and arrays of one's own, have none."""
+    return run.attrs.get("scheme") not in (NETWORK, GIVEN)
+
+
+def moved_by_model(run: xr.Dataset, what: str) -> xr.Dataset:
+    """The trajectory, if a flock.Model moved its tokens; what: that which cannot be done otherwise."""
+    if not has_model(validate(run)):
+        whose = "the layers of a network" if run.attrs["scheme"] == NETWORK else "whoever made the arrays"
+        advice = "Give a run that flock.simulate made."
+        raise SpecError(f"{what} needs a flock.Model, and these tokens were moved by {whose}. {advice}")
     return run
 
 

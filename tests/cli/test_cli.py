@@ -637,7 +637,7 @@ def test_figures_that_move(tmp_path, monkeypatch):
 def test_reproduce_goes_on_in_its_own_folder_only(tmp_path, monkeypatch):
     calls = []
 
-    def reproduce(out, quick=False):
+    def reproduce(out, quick=False, workers=0):
         calls.append((out, quick))
         (out / "report.html").write_text("<html>")
         return report.Report(out / "report.html", failed)

@@ -43,7 +43,7 @@ def declined(name, model, dtype="float64"):
     if why is None:
         return False
     assert why.endswith((".", ")."))
-    x = models.tokens_for(model, models.size_of(model, 3))
+    x = models.tokens_for(model, model.n_tokens or 3)
     with pytest.raises(EngineError) as refused:
         flock.simulate(model, x, 1.0, engine=name, dtype=dtype, scheme="euler", dt=0.5)
     assert why in str(refused.value)

@@ -51,7 +51,7 @@ def test_hidden_states_are_a_trajectory_for_all_analysis(run):
 
 
 def test_no_model_is_made_up_for_their_attention(run):
-    with pytest.raises(SpecError, match=r"made by no flock.Model: take run\['attention'\]"):
+    with pytest.raises(SpecError, match=r"moved by no flock.Model: take run\['attention'\]"):
         attention.matrix(None, run)
 
 
@@ -63,7 +63,7 @@ def test_hidden_states_come_back_from_a_file(run, tmp_path):
 
 
 def test_such_a_run_is_not_repeated_by_the_wrong_engine(run):
-    with pytest.raises(SpecError, match="unknown scheme 'network'"):
+    with pytest.raises(SpecError, match=r"again needs a flock\.Model, and these tokens were moved by the layers"):
         flock.again(run)
 
 

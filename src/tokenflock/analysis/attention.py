@@ -252,12 +252,12 @@ def _given(model: Any, x: Any, t: Any) -> tuple[Model, Array, Array, float | Non
 
 def _run(model: Any, run: xr.Dataset) -> tuple[Model, Array, Array, float | None]:
     """The model, the positions, their times, and the step of a run in layers."""
-    from tokenflock.trajectories import model_of, validate
+    from tokenflock.trajectories import has_model, model_of, validate
 
-    validate(run)
-    if model is None and "network" in run.attrs:
+    if model is None and not has_model(validate(run)):
         advice = "A head as a model: tokenflock.transformer.prediction.theory."
-        raise SpecError(f"hidden states of a network were made by no flock.Model: take run['attention']. {advice}")
+        raise SpecError(f"these tokens were moved by no flock.Model: take run['attention'], if it is there. {advice}")
+    validate(run)
     owner = model_of(run) if model is None else _model(model)
     positions = _fits(owner, tokens(run, sphere=False))
     layer = float(run.attrs["dt"]) if run.attrs["scheme"] == "layers" else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,8 +15,9 @@ from tokenflock.cli.speech import app, spoken, switch
 @app.command()
 @spoken
 def diagnose(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .zarr or .nc that simulate, network or sweep wrote.")],
+    file: saved.FILE,
     run: Annotated[str | None, typer.Option("--run", metavar="K", help="This run of an ensemble, from 0.")] = None,
+    part: saved.PART = "",
     again: Annotated[bool, switch("--again/--no-again", help="Repeat the run, finer and disturbed.")] = True,
     as_json: Annotated[bool, switch("--json", help="Answer as JSON on stdout.")] = False,
 ) -> None:
@@ -26,9 +26,11 @@ def diagnose(
     Examples:
       tokenflock diagnose run.zarr
       tokenflock diagnose ensemble.nc --run 3 --json
+      tokenflock diagnose cache.npz --part "blocks.{}.hook_resid_post"
 
     A run that is small enough is repeated, more finely and from a disturbed
     start: are its steps fine enough, and does it depend on its start? Hidden
-    states of a network are told layer by layer; of a sweep, which runs failed."""
-    found = flock.diagnose(saved.opened(file), saved.number(run), again=again)
+    states (.npy, .npz, .safetensors, .pt too) are told layer by layer; of a
+    sweep, which runs failed."""
+    found = flock.diagnose(saved.opened(file, part), saved.number(run), again=again)
     typer.echo(json.dumps(found.plain(), indent=2) if as_json else str(found))

@@ -13,18 +13,18 @@ from tokenflock.cli import place, saved
 from tokenflock.cli.speech import OVERWRITE, app, spoken
 from tokenflock.errors import FileError
 
-FILE = Annotated[Path, typer.Argument(metavar="FILE", help="A .zarr or .nc that simulate, network or sweep wrote.")]
 RUN = Annotated[str | None, typer.Option("--run", metavar="K", help="This run of an ensemble, from 0.")]
 
 
 @app.command()
 @spoken
 def plot(
-    file: FILE,
+    file: saved.FILE,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A .png, .pdf or .svg. Default: NAME.png here.")
     ] = None,
     run: RUN = None,
+    part: saved.PART = "",
     of: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of a sweep: the quantity. Default: the first.")
     ] = None,
@@ -39,6 +39,7 @@ def plot(
       tokenflock plot run.zarr
       tokenflock plot ensemble.zarr --run 3 --out run3.pdf
       tokenflock plot phase.zarr --of clusters --along beta
+      tokenflock plot hidden_states.npy
 
     A sweep is drawn on logarithmic scales: means over replicates with 95 %
     intervals, and the slope. The caption goes to stdout."""
@@ -48,7 +49,7 @@ def plot(
         raise FileError(f"cannot tell the format of {str(target)!r}. Allowed: names ending in {allowed}.")
     place.file(target, "--out", overwrite)
     place.no_window()
-    drawn = flock.plot.draw(saved.opened(file), saved.number(run), of=of, along=along)
+    drawn = flock.plot.draw(saved.opened(file, part), saved.number(run), of=of, along=along)
     with tempfile.TemporaryDirectory(prefix=".", dir=target.absolute().parent) as part:
         flock.plot.save(drawn, part, "figure", [target.suffix[1:]])[0].replace(target)
     typer.echo(f"wrote {target}\n{getattr(drawn, 'caption', '')}".rstrip())
@@ -57,9 +58,10 @@ def plot(
 @app.command()
 @spoken
 def animate(
-    file: FILE,
+    file: saved.FILE,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="A .gif or .mp4. Default: NAME.gif here.")] = None,
     run: RUN = None,
+    part: saved.PART = "",
     overwrite: OVERWRITE = False,
 ) -> None:
     """Film a saved run: some ten seconds of its tokens in motion, as .gif or .mp4.
@@ -73,5 +75,5 @@ def animate(
     target = out or Path(f"{file.absolute().stem}.gif")
     place.file(target, "--out", overwrite)
     place.no_window()
-    written = flock.plot.animate(saved.opened(file), target, saved.number(run))
+    written = flock.plot.animate(saved.opened(file, part), target, saved.number(run))
     typer.echo(f"wrote {written} ({written.stat().st_size / 1e6:.2f} MB)")

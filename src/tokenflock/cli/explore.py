@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import tokenflock as flock
 from tokenflock.cli import saved
 from tokenflock.cli.speech import OVERWRITE, app, say, spoken, switch
 from tokenflock.errors import SpecError, clash
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @app.command()
@@ -29,6 +31,7 @@ def explore(
     no_browser: Annotated[bool, switch("--no-browser", help="Do not open a browser.")] = False,
     export: Annotated[bool, switch("--export", help="Write a page with a saved run, and stop.")] = False,
     run: Annotated[str | None, typer.Option("--run", metavar="K", help="This run of a saved ensemble, from 0.")] = None,
+    part: saved.PART = "",
     overwrite: OVERWRITE = False,
 ) -> None:
     """Watch and steer runs in the browser, or send a saved one as a single HTML file.
@@ -38,6 +41,7 @@ def explore(
       tokenflock explore run.zarr
       tokenflock explore --port 9000 --no-browser
       tokenflock explore --export run.zarr page.html
+      tokenflock explore --export hidden_states.npz page.html
 
     The page computes on this machine with the real engines; it loads nothing
     from any network. Ctrl-C stops it. A saved run is shown as it is and needs
@@ -49,21 +53,21 @@ def explore(
                 "--export needs a saved run and a file. For example: `tokenflock explore --export run.zarr page.html`."
             )
         assert files is not None
-        return _export(files[0], files[1], which, overwrite)
+        return _export(saved.opened(files[0], part), files[1], which, overwrite)
     if len(files or []) > 1 or overwrite:
         name = "PAGE.HTML" if not overwrite else "--overwrite"
         raise clash(name, "no --export", "Add --export to write a page; or give the run alone to look at it.")
     if which is not None and not files:
         raise clash("--run", "no saved run", "The page starts its own runs: give the run, tokenflock explore run.zarr.")
     with suppress(KeyboardInterrupt):  # the way in which it is stopped
-        _serve(files[0] if files else None, which, host, port, not no_browser)
+        _serve(saved.opened(files[0], part) if files else None, which, host, port, not no_browser)
     what = "the saved run is as it was" if files else "it can no longer compute, and its runs are saved nowhere"
     say(f"Stopped: the page is served no longer; {what}.")
     return None
 
 
-def _serve(file: Path | None, which: int | None, host: str, port: int | None, browser: bool) -> None:
-    if file is None:
+def _serve(run: xr.Dataset | None, which: int | None, host: str, port: int | None, browser: bool) -> None:
+    if run is None:
         from tokenflock.explorer.server import serve
 
         return serve(host, port, browser=browser, told=lambda address: typer.echo(f"The explorer is at {address}"))
@@ -74,12 +78,12 @@ def _serve(file: Path | None, which: int | None, host: str, port: int | None, br
             "--host", "a saved run", "It is shown on this machine only; to share it: tokenflock explore --export."
         )
     told = lambda address: typer.echo(f"The run is at {address}  (Ctrl-C stops)")  # noqa: E731
-    return show(flock.load(file), which, port, browser, told)
+    return show(run, which, port, browser, told)
 
 
-def _export(source: Path, target: Path, run: int | None, overwrite: bool) -> None:
+def _export(source: xr.Dataset, target: Path, run: int | None, overwrite: bool) -> None:
     from tokenflock.explorer.export import check_target, export
 
     check_target(target, overwrite)
-    written = export(flock.load(source), target, run, overwrite=overwrite)
+    written = export(source, target, run, overwrite=overwrite)
     typer.echo(f"wrote {written} ({written.stat().st_size / 1e6:.2f} MB)")

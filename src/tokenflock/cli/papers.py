@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from tokenflock.cli import place, saved
-from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken, switch
+from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, sentence, spoken, switch, whole
 from tokenflock.errors import SpecError, bad, clash, unknown
 
 ANIMATIONS = ("gif", "mp4")
+MOST_WORKERS = 4  # processes of a report: each uses all cores where it computes, and draws with one
 
 
 @app.command()
@@ -127,7 +128,14 @@ def _each(names: list[str], make: Callable[[str], str]) -> None:
 
 @app.command()
 @spoken
-def reproduce(out: OUT = None, quick: QUICK = False, overwrite: OVERWRITE = False) -> None:
+def reproduce(
+    out: OUT = None,
+    quick: QUICK = False,
+    overwrite: OVERWRITE = False,
+    workers: Annotated[
+        str | None, typer.Option(metavar="N", help="Processes; 0: this one. Default: one a core, 4 at most.")
+    ] = None,
+) -> None:
     """Check every claim, draw every figure of the papers, and write one HTML report; again: go on where it stopped.
 
     Examples:
@@ -136,12 +144,14 @@ def reproduce(out: OUT = None, quick: QUICK = False, overwrite: OVERWRITE = Fals
 
     Exit code 1 if a claim fails that is not known to, or something crashed: it
     is red in the report. Ctrl-C leaves a report of what is finished."""
+    from tokenflock.engine.machine import threads
     from tokenflock.papers import report
 
     place.no_window()
+    processes = min(threads(), MOST_WORKERS) if workers is None else whole("--workers", workers, 0)
     own = (*report.FOLDERS, "report.html")
     foreign = [path.name for path in out.iterdir() if path.name not in own] if out is not None and out.is_dir() else []
-    made = report.reproduce(place.folder(out, foreign, overwrite), quick)
+    made = report.reproduce(place.folder(out, foreign, overwrite), quick, processes)
     typer.echo(f"wrote {made.path}")
     if made.failed:
         say(f"error: failed: {', '.join(made.failed)}. The report says how.", "red")

@@ -1,19 +1,37 @@
-"""Files that this package wrote, as commands read them: runs, hidden states, and the stores of sweeps."""
+"""Files as commands read them: runs and stores of sweeps that this package wrote, hidden states of any network."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 import tokenflock as flock
-from tokenflock.errors import SpecError, bad
+from tokenflock.errors import SpecError, bad, clash
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def opened(path: Path) -> xr.Dataset:
-    """The Dataset of a file: a run, or the table of a sweep's store."""
+FILE = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A .zarr or .nc of simulate, network, sweep; hidden states in .npy, .npz, ..."),
+]
+PART = Annotated[
+    str, typer.Option("--part", metavar="NAME", help="Of a cache: its layers by name, {} for their number.")
+]
+
+
+def opened(path: Path, part: str = "") -> xr.Dataset:
+    """The Dataset of a file: a run, the table of a sweep's store, or hidden states; part: which of a cache."""
+    from tokenflock.caches import SUFFIXES
+
+    if path.suffix in SUFFIXES:
+        states: xr.Dataset = flock.trajectory(path, part=part, name=path.stem)
+        return states
+    if part:
+        raise clash("--part", str(path), f"It chooses among the entries of a cache: {', '.join(SUFFIXES)}.")
     if path.is_dir() and (path / "zarr.json").is_file():
         from tokenflock.plot.tables import KIND
 

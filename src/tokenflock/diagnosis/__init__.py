@@ -9,7 +9,7 @@
     atlas, ensemble
     not-measured                                               what is missing, and why
 
-Hidden states of a network and tables of sweeps are told by tables.py.
+Tokens that no flock.Model moved (hidden states, arrays of one's own) and tables of sweeps are told by tables.py.
 
 (The folder is not called diagnose: importing it would put it in the place of the function `flock.diagnose`.)
 """
@@ -34,7 +34,7 @@ from tokenflock.diagnosis.symptom import Diagnosis, Symptom
 from tokenflock.engine.contract import Outcome
 from tokenflock.runner import Telling
 from tokenflock.simulation import check_progress
-from tokenflock.trajectories import RUN, TIME, validate
+from tokenflock.trajectories import RUN, TIME, has_model, validate
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -66,7 +66,7 @@ def diagnose(run: xr.Dataset, which: int | None = None, *, again: bool = True, p
 
     **Main arguments**
 
-    - `run`: a trajectory from `simulate` or `load`; hidden states of a network; the table of a sweep.
+    - `run`: a trajectory from `simulate` or `load`; hidden states, or arrays of one's own; the table of a sweep.
     - `which`: a run of an ensemble, from 0. Left out: the first that failed, or the one farthest from one cluster.
 
     **Other arguments**
@@ -78,8 +78,8 @@ def diagnose(run: xr.Dataset, which: int | None = None, *, again: bool = True, p
     dataset("run", run, "a trajectory (an xarray.Dataset)", "Make one with flock.simulate, or flock.load a file.")
     if tables.is_sweep(run):
         return tables.sweep(run, which)
-    if tables.is_states(run):
-        return tables.states(run)
+    if not has_model(run):
+        return tables.states(run, which)
     validate(run)
     flag("again", again)
     check_progress(progress)

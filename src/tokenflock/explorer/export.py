@@ -14,6 +14,7 @@ from tokenflock.explorer.assets import asset
 from tokenflock.explorer.recording import FRAMES, record
 from tokenflock.markup import data, markup, script
 from tokenflock.store import write_text
+from tokenflock.trajectories import has_model
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,7 +61,8 @@ def page(run: xr.Dataset, which: int | None = None, title: str = "", frames: int
     held: dict[str, Any] = record(run, which, frames)
     held["data"] = base64.b64encode(held["data"]).decode()
     told = held["began"]
-    usual = f"{told['n_tokens']} tokens in {told['dim']} dimensions, β = {told['spec']['model']['beta']}"
+    usual = f"{told['n_tokens']} tokens in {told['dim']} dimensions"
+    usual = f"{usual}, β = {told['spec']['model']['beta']}" if has_model(run) else f"{run.attrs.get('name') or usual}"
     claim = told["atlas"]["claim"]
     held |= {"title": title or usual, "statement": statement(claim) if claim else None}
     own = script(asset("explorer.js").decode())

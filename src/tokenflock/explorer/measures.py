@@ -35,6 +35,7 @@ class Ruler:
 
     def __init__(self, model: Model, start: Array) -> None:
         self.model, self.first, self._start = model, start[0], start
+        self.has_energy = 0 <= model.beta < math.inf and np.ndim(model.masses) < 2
         self.on_sphere = model.space == "sphere"
         self._middle = start.mean(axis=0)
         self.size = float(np.linalg.norm(start - self._middle, axis=1).max()) or 1.0
@@ -77,7 +78,7 @@ class Ruler:
         if self.on_sphere:
             found["distance"] = self.prediction.distance(x)
             found["gap"] = self.prediction.gap(x, self.first)
-            if with_pairs and 0 <= self.model.beta < math.inf and np.ndim(self.model.masses) < 2:
+            if with_pairs and self.has_energy:
                 found["energy"] = energy.scaled_energy(x, self.model.beta, self.model.masses)
             if len(self.centers):
                 radius = 1.0 / math.sqrt(self.model.beta)

@@ -19,8 +19,7 @@ from tokenflock.graphs import Graph
 from tokenflock.masks import WORDS
 from tokenflock.model import Model
 from tokenflock.options import Window
-from tokenflock.trajectories import PARTS, describe, model_of, validate
-from tokenflock.transformer.record import SCHEME
+from tokenflock.trajectories import NETWORK, PARTS, describe, has_model, model_of, validate
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
 FRAMES = 500  # a longer run is thinned
 ENERGIES = 60  # frames of a large run of which all pairs of tokens are looked at
 WRITTEN = 6_000  # numbers of a start that are written out in its run.toml
+KEPT = {  # what is told of tokens that were given, in place of how to repeat them
+    "toml": "# No run.toml has moved these tokens: they were given.\n",
+    "python": 'import tokenflock as flock\n\nrun = flock.load("run.zarr")  # once flock.save has written it\n',
+}
 LONG = 30.0  # times from the first kept one to the last: beyond this factor the page opens on a logarithmic clock
 
 
@@ -39,8 +42,10 @@ def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dic
     times, x = times[keep], x[keep]
     seen = projection.choose(model)
     ruler = Ruler(model, start)
-    if run.attrs["scheme"] == SCHEME:
-        ruler.prediction = Prediction(None, np.zeros(0), {}, ("the layers of this network have weights of their own",))
+    if not has_model(run):
+        network = run.attrs["scheme"] == NETWORK
+        why = "the layers of this network have weights of their own" if network else "no flock.Model moved these tokens"
+        ruler.prediction, ruler.has_energy = Prediction(None, np.zeros(0), {}, (why,)), False
     labels = np.stack([ruler.labels(frame) for frame in x])
     every = 1 if x.shape[1] <= FEW else max(1, len(x) // ENERGIES)
     numbers = np.stack([ruler.measure(x[k], labels[k], with_pairs=k % every == 0) for k in range(len(x))])
@@ -49,7 +54,8 @@ def record(run: xr.Dataset, which: int | None = None, most: int = FRAMES) -> dic
     spec = _spec(run, model, start)
     shortened = {**spec, "start": {"n_tokens": len(start)}}
     told = began(model, shortened, len(start), times, seen, ruler)
-    told |= {"forms": _forms(model), "recipe": _recipe(spec, start)}
+    modelled = has_model(run)
+    told |= {"forms": _forms(model) if modelled else None, "recipe": _recipe(spec, start) if modelled else KEPT}
     positive = times[times > 0]
     log = len(positive) > 2 and positive[-1] / positive[1] > LONG * len(positive) / 10
     head = {"frames": len(x), "n": len(start), "axes": shown.shape[-1], "measures": len(NAMES), "scales": scales}

@@ -41,15 +41,17 @@ def draw(data: xr.Dataset, which: int | None = None, *, of: str | None = None, a
         figure = plot.page(2.7)
         place, middle, right = figure.subplots(1, 3, width_ratios=(1, 1.25, 1.25))
         _tokens(place, x, spherical)(len(times) - 1)
-        place.set_title(f"tokens at $t$ = {times[-1]:.6g}", pad=4)
+        layered = data[TIME].attrs.get("long_name") == "layer"
+        place.set_title(f"tokens at {'layer' if layered else '$t$ ='} {times[-1]:.6g}", pad=4)
         _paths(middle, times, x, spherical)
         words = _counted(right, times, x, spherical)
         for ax in (middle, right):
-            _time_axis(ax, times)
+            _time_axis(ax, times, "layer" if layered else "time $t$")
         figure.subplots_adjust(left=0.02, right=0.985, bottom=0.19, top=0.88, wspace=0.34)
     who = "" if number is None else f"Run {number} of the ensemble. "
     n, dim = x.shape[1:]
-    return plot.captioned(figure, f"{who}{n} tokens in dimension {dim}, to t = {times[-1]:.6g}. {words}")
+    end = f"through {times[-1]:.6g} layers" if layered else f"to t = {times[-1]:.6g}"
+    return plot.captioned(figure, f"{who}{n} tokens in dimension {dim}, {end}. {words}")
 
 
 def animate(run: xr.Dataset, out: str | Path, which: int | None = None) -> Path:
@@ -176,11 +178,11 @@ def _counted(ax: plot.Axes, times: Array, x: Array, spherical: bool) -> str:
     return f"At the end: {found}; clusters are counted at the middle of these radii."
 
 
-def _time_axis(ax: plot.Axes, times: Array) -> None:
+def _time_axis(ax: plot.Axes, times: Array, name: str) -> None:
     after = times[times > 0]
     if len(after) > 2 and np.log10(after[-1] / after[0]) > DECADES:
         ax.set_xscale("log")
         ax.set_xlim(after[0], after[-1])
     elif times[-1] > times[0]:
         ax.set_xlim(times[0], times[-1])
-    ax.set_xlabel("time $t$")
+    ax.set_xlabel(name)

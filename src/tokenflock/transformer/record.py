@@ -11,7 +11,6 @@ Time is the number of layers passed; time 0 is what the first layer reads.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,18 +20,15 @@ import numpy as np
 from tokenflock.arguments import flag, instance, numbers, scalar, whole_numbers
 from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
+from tokenflock.given import HEAD, LAYER, SEEN, assemble
 from tokenflock.model import Model
 from tokenflock.networks.network import Network
-from tokenflock.request import ATOL, RTOL
 from tokenflock.simulation import versions
-from tokenflock.trajectories import AXIS, SCHEMA, TIME, TOKEN, describe, validate
+from tokenflock.trajectories import AXIS, NETWORK, TIME, TOKEN, validate
 
 if TYPE_CHECKING:
     import xarray as xr
 
-LAYER, HEAD, SEEN = "layer", "head", "seen"
-#: The name that stands for a scheme: no scheme of `simulate`, so that `again` refuses it.
-SCHEME = "network"
 FINISHED = "The run passed all its layers."
 
 
@@ -67,8 +63,6 @@ def trajectory(
     hidden: Any, origin: Origin, *, attention: Any = None, ids: Any = None, wall_s: float = 0.0
 ) -> xr.Dataset:
     """Hidden states (time, n, d) as a Dataset."""
-    import xarray as xr
-
     instance("origin", origin, Origin, "a record.Origin")
     h = numbers(hidden)
     if h.ndim != 3 or not h.size:
@@ -90,38 +84,22 @@ def trajectory(
             "Run fewer layers, or keep the layer norm (norm='model' or 'sphere')."
         )
     x = h / radius[..., None]
-    times = np.arange(len(h), dtype=np.float64)
-    # Tokens, mask and norm only: the weights change from layer to layer, and `attention` holds what they did.
-    text, _ = describe(Model(dim=h.shape[-1], mask="causal" if origin.causal else "full", layer_norm=origin.norm))
     data: dict[str, Any] = {"x": ((TIME, TOKEN, AXIS), x), "radius": ((TIME, TOKEN), radius)}
-    data["start"] = ((TOKEN, AXIS), x[0])
     if attention is not None:
         data["attention"] = ((LAYER, HEAD, TOKEN, SEEN), np.asarray(attention))
     if index is not None:
         data["token_id"] = ((TOKEN,), index)
+    # Tokens, mask and norm only: the weights change from layer to layer, and `attention` holds what they did.
+    model = Model(dim=h.shape[-1], mask="causal" if origin.causal else "full", layer_norm=origin.norm)
     attrs: dict[str, Any] = {
-        "schema": SCHEMA,
-        "model": text,
         "network": json.dumps(origin.network),
         "outcome": FINISHED,
-        "scheme": SCHEME,
+        "scheme": NETWORK,
         "engine": origin.engine,
-        "dtype": origin.dtype,
-        "seed": 0,
-        "rtol": RTOL,  # layers are no scheme that has an error
-        "atol": ATOL,
-        "dt": 1.0,
-        "t_end": float(times[-1]),
-        "times": json.dumps(times.tolist()),
-        "reduce": "[]",
-        "switched": math.nan,
-        "steps": len(h) - 1,
-        "rejected": 0,
-        "evaluations": len(h) - 1,
-        "wall_s": wall_s,
-        "versions": json.dumps({**versions(), **origin.used}),
     }
-    return xr.Dataset(data, coords={TIME: times}, attrs=attrs)
+    attrs |= {"dtype": origin.dtype, "wall_s": wall_s, "versions": json.dumps({**versions(), **origin.used})}
+    times = np.arange(len(h), dtype=np.float64)
+    return assemble(data, {TIME: ((TIME,), times, {"long_name": "layer"})}, model, attrs)
 
 
 def hidden(run: xr.Dataset) -> Array:

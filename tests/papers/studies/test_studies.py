@@ -118,34 +118,6 @@ def test_the_slope_of_caps_tends_to_the_power_and_is_smaller_before():
     assert effective_dimension.slope_of_caps((12.0, 17.0, 24.0, 34.0), 5) == pytest.approx(1.72, abs=0.02)
 
 
-def test_the_large_sizes_fill_every_ball():
-    s = {**effective_dimension.effective_dimension.sizes, **effective_dimension.LARGE}
-    for d in s["dims"]:
-        for gap in s["gaps"]:
-            for beta in effective_dimension.betas_of(s, d, gap):
-                n = effective_dimension.tokens(s, d, d + 1, gap, beta)
-                assert effective_dimension.tokens_a_ball(n, beta, d if gap else d + 1) >= 60
-    assert effective_dimension.betas_of(s, 3, 0.0) != effective_dimension.betas_of(s, 3, 1.0)
-
-
-def test_a_cell_may_have_fewer_runs_and_a_gap_betas_of_its_own(tmp_path):
-    sizes = {
-        "dims": (2,),
-        "gaps": (0.0, 1.0),
-        "betas": {"2": (25.0, 64.0, 100.0), "2, gap 0": (10.0, 20.0)},
-        "n_tokens": {"2": 30},
-        "times": (4.0,),
-        "runs": 4,
-        "runs_at": {"2, beta 100": 2},
-    }
-    answer = studies.study("effective-dimension", out=tmp_path, **sizes)
-    fits = answer.table("exponents")
-    assert list(fits.where(gap=1.0, d=3)["runs"]) == [10]
-    assert list(fits.where(gap=0.0)["runs"]) == [8]
-    assert sorted(answer.table("counts").where(gap=0.0)["beta"]) == [10.0, 20.0]
-    assert studies.study("effective-dimension", out=tmp_path, **sizes).read
-
-
 # feedforward-impact
 
 

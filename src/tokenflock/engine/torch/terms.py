@@ -105,9 +105,9 @@ def lay_out(
     """
     given = given or {}
     if not isinstance(model.mask, str | Window) or has_table(model.bias):
-        given = f"mask={model.mask} with bias={type(model.bias).__name__}"
+        what = f"mask={model.mask} with bias={type(model.bias).__name__}"
         raise EngineError(
-            f"torch cannot run {given}: it knows causal, full, windows and ALiBi. Use engine='reference'."
+            f"torch cannot run {what}: it knows causal, full, windows and ALiBi. Use engine='reference'."
         )
     assert given.keys() <= GIVEN, f"no weights of a model: {given.keys() - GIVEN}"
     kind, device = DTYPES[dtype], torch.device(device)

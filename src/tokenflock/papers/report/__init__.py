@@ -14,16 +14,18 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokenflock import plot
+from tokenflock.arguments import whole
 from tokenflock.errors import FileError, MissingExtra
 from tokenflock.papers import claims, figures
 from tokenflock.papers.report.page import Made, page
+from tokenflock.papers.report.processes import finished
 from tokenflock.papers.report.tables import PARAMETERS, QUICK, TABLES
 from tokenflock.simulation import versions
 from tokenflock.store import write_text
@@ -38,41 +40,41 @@ class Report(NamedTuple):
     failed: list[str]
 
 
-def reproduce(out: str | Path, quick: bool = False) -> Report:
+def reproduce(out: str | Path, quick: bool = False, workers: int = 0) -> Report:
     """Make every claim, figure and table that is missing or stale, and the report.
 
     One that crashes is named in the report and does not keep the others from being made; one whose weights or extra
-    package are missing says what to fetch. Ctrl-C leaves a report of what there is.
+    package are missing says what to fetch. Ctrl-C leaves a report of what there is. workers: processes
+    that make them; 0: this one.
     """
+    workers = whole("workers", workers, 0)
     out = Path(out)
     try:
         for folder in FOLDERS:
             (out / folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"the folder {str(out)!r} cannot be made: {error.strerror}. Choose another place.") from error
-    jobs = [
-        *(("claim", name, _claim) for name in claims.NAMES),
-        *(("figure", name, _figure) for name in figures.NAMES),
-        *(("table", name, _table) for name in TABLES),
-    ]
-    path, done, began, ended = out / "report.html", [], time.perf_counter(), "Interrupted: what follows was finished."
+    names: dict[str, Iterable[str]] = {"claim": claims.NAMES, "figure": figures.NAMES, "table": TABLES}
+    jobs = [(kind, name, out, quick) for kind in names for name in names[kind]]
+    made: dict[int, Made] = {}
+    path, began, ended = out / "report.html", time.perf_counter(), "Interrupted: what follows was finished."
     try:
-        for k, (kind, name, make) in enumerate(jobs):
-            print(f"[{k + 1}/{len(jobs)}] {kind} {name} ...", end=" ", file=sys.stderr, flush=True)
-            made = _item(kind, name, make, out, quick)
-            done.append(made)
-            print(_told(made), file=sys.stderr, flush=True)
+        for k, item in finished(_item, jobs, workers) if workers else enumerate(_item(*job) for job in jobs):
+            made[k] = item
+            told = f"[{len(made)}/{len(jobs)}] {item['kind']} {item['name']} ... {_told(item)}"
+            print(told, file=sys.stderr, flush=True)
         ended = ""
     finally:
+        done = [made[k] for k in sorted(made)]
         write_text(path, page(done, out, quick, time.perf_counter() - began, ended))
-    return Report(path, [made["name"] for made in done if made.get("alarming") or made.get("failed") is True])
+    return Report(path, [item["name"] for item in done if item.get("alarming") or item.get("failed") is True])
 
 
-def _item(kind: str, name: str, make: Callable[..., tuple[Made, bool]], out: Path, quick: bool) -> Made:
+def _item(kind: str, name: str, out: Path, quick: bool) -> Made:
     """One item, or why there is none."""
     named = {"kind": kind, "name": name}
     try:
-        made, new = make(out / f"{kind}s", name, quick)
+        made, new = {"claim": _claim, "figure": _figure, "table": _table}[kind](out / f"{kind}s", name, quick)
     except (FileError, MissingExtra) as error:  # nothing is wrong with the package: something has to be fetched
         return {**named, "error": str(error), "state": "not made", "failed": False}
     except Exception as error:  # whatever it is, the others are still wanted
