@@ -176,7 +176,7 @@ def test_files_are_looked_for_beside_the_toml(tmp_path):
         ({"simulate": {"engine": ["cpu"]}}, "[simulate] engine = ['cpu'] cannot be used. Allowed: a name in quotes."),
         ({"model": {"dim": 0}}, "[model] dim = 0 cannot be used. Allowed: an integer >= 1."),
         ({"model": {"dim": 2.0}}, "[model] dim = 2.0 cannot be used."),
-        ({"model": {"mask": "casual"}}, "unknown mask 'casual'. Did you mean 'causal'? Known: causal, full, window:W."),
+        ({"model": {"mask": "casual"}}, "unknown mask 'casual'. Did you mean 'causal'? Known: causal, full, window:W, dilated:W"),
         ({"model": {"mask": {"windw": 3}}}, "unknown key of mask 'windw'. Did you mean 'window'?"),
         (
             {"model": {"mask": {"window": 3, "causal": "no"}}},
