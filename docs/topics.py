@@ -36,7 +36,8 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
-        "Window Dilated Blocks Prefix Sink RandomGraph Alibi Rope Absolute sinusoids FeedForward Frozen LayerNorm",
+        "Window Dilated Blocks Prefix Sink RandomGraph Alibi Rope Absolute sinusoids "
+        "FeedForward Frozen LayerNorm Kernel Normaliser",
         "",
         "model",
     ),

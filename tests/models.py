@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from tokenflock import start
+from tokenflock.interaction import Kernel, Normaliser
 from tokenflock.masks import Blocks, Dilated, Prefix, RandomGraph, Sink
 from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
@@ -232,11 +233,14 @@ def _weighted(n):
     yield "masses-rows-d20", {"dim": 20, "beta": 4.0, "mask": Window(5, causal=False), **rows}
     yield "masses-rows-frozen-d2", {"dim": 2, "normaliser": "count", "frozen": _frozen(2), **rows}
     yield "masses-rows-infinite-d3", {"dim": 3, "beta": np.inf, "query": ginibre(3, 8), "frozen": _frozen(3), **rows}
+    yield "masses-relu-l2-d3", {"dim": 3, "kernel": "relu", "normaliser": "l2", "mask": "full", **one}
+    yield "masses-rows-others-d2", {"dim": 2, "kernel": "sigmoid", "normaliser": Normaliser("count", own=False), **rows}
+    yield "masses-sinkhorn-d2", {"dim": 2, "mask": "full", "normaliser": "sinkhorn", **one}
     yield "masses-rows-rescaled-d3", {"dim": 3, "space": "rescaled", "mask": "full", "beta": 0.5, **rows}
 
 
 def _own_masks(n):
-    """(E15): masks and biases of n tokens, by name, as arrays, sparse, as functions, and for each head."""
+    """(E18): masks and biases of n tokens, by name, as arrays, sparse, as functions, and for each head."""
     draw = np.random.default_rng(7)
     graph = (draw.random((n, n)) < 0.3) | np.eye(n, dtype=bool)
     blind = draw.random((n, n)) < 0.4  # not every token sees itself
@@ -279,9 +283,52 @@ def _own_masks(n):
     yield "bias-sparse", {"dim": 2, "mask": graph, "bias": sparse.csr_array(bias * (bias > 1))}
 
 
+def _interactions():
+    """Kernels (E15) and normalisers (E16), (E17)."""
+    window = Window(4, causal=False)
+    yield "relu-d2", {"dim": 2, "beta": 3.0, "kernel": "relu"}
+    yield "sigmoid-full-d3-heads", {"dim": 3, "mask": "full", "kernel": Kernel("sigmoid", bias=-1.0), **_heads(3, 2)}
+    yield "power-count-d3", {"dim": 3, "beta": 1.5, "kernel": Kernel("power", power=3.0), "normaliser": "count"}
+    yield "softplus-window-d5", {"dim": 5, "kernel": "softplus", "mask": window, **_matrices(5)}
+    yield "linear-none-d2", {"dim": 2, "beta": 0.5, "kernel": "linear", "normaliser": "none", "mask": "full"}
+    yield "cosine-l2-d3", {"dim": 3, "kernel": "cosine", "normaliser": "l2", "mask": "full"}
+    yield "gaussian-sink-d2", {"dim": 2, "kernel": Kernel("gaussian", width=0.7), "normaliser": Normaliser("sink")}
+    yield "bounded-full-d3", {"dim": 3, "kernel": Kernel("bounded", radius=1.1), "mask": "full"}
+    yield "own-d2", {"dim": 2, "beta": 2.0, "kernel": lambda s: np.exp(s) / (1 + s * s)}
+    yield "own-d20", {"dim": 20, "beta": 2.0, "kernel": lambda overlap, distance: np.exp(overlap - distance**3)}
+    yield (
+        "own-frozen-alibi-d3",
+        {"dim": 3, "kernel": own_choice, "frozen": _frozen(3), "bias": Alibi(0.2), "normaliser": Normaliser(own=False)},
+    )
+    yield "own-libm-d3", {"dim": 3, "kernel": "1.5 + tanh(logit) + sin(logit) / 3 + log1p(distance)", "mask": "full"}
+    yield "own-euclidean-d1", {"dim": 1, "space": "euclidean", "kernel": "exp(-distance)", "value": [[-1.0]]}
+    yield "own-euclidean-d5", {"dim": 5, "space": "euclidean", "kernel": "1 / (1 + distance**2)", **_matrices(5)}
+    yield "own-pre-d3", {"dim": 3, "kernel": "sigmoid", "normaliser": "count", "layer_norm": "pre"}
+    yield "own-noise-d2", {"dim": 2, "kernel": "relu", "beta": 2.0, "noise": 0.3, "normaliser": "count"}
+    yield "exp-none-d2", {"dim": 2, "beta": 0.5, "normaliser": "none"}
+    yield "exp-l2-full-d3", {"dim": 3, "beta": 9.0, "normaliser": "l2", "mask": "full"}
+    yield "exp-sink-d2", {"dim": 2, "beta": 9.0, "normaliser": Normaliser("sink", logit=4.0)}
+    yield "exp-sink-heads-d20", {"dim": 20, "normaliser": Normaliser("sink", own=False, logit=1.0), **_heads(20, 2)}
+    yield "exp-others-d3", {"dim": 3, "beta": 4.0, "normaliser": Normaliser(own=False), "value": ginibre(3, 3)}
+    yield "exp-others-count-d2", {"dim": 2, "normaliser": Normaliser("count", own=False), "mask": "full"}
+    yield (
+        "exp-positions-d3",
+        {"dim": 3, "bias": Alibi((0.1, 0.4)), "normaliser": Normaliser("positions", own=False), **_heads(3, 2)},
+    )
+    yield "sinkhorn-d2", {"dim": 2, "beta": 3.0, "mask": "full", "normaliser": "sinkhorn"}
+    yield "sinkhorn-window-d3", {"dim": 3, "mask": window, "normaliser": "sinkhorn", "bias": Alibi(0.1), **_heads(3, 2)}
+    yield "sinkhorn-own-d5", {"dim": 5, "mask": "full", "normaliser": "sinkhorn", "kernel": "exp(-distance)"}
+
+
+def own_choice(overlap, logit):
+    """A function of statements."""
+    much = max(logit, 0.1)
+    return much if overlap > 0 else np.exp(logit)
+
+
 def every_model_option(n_tokens=None):
     """All of them, as a list of Named; those with masses, masks or positions too, if the number of tokens is given."""
-    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _placed(n_tokens or 1))
+    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _interactions(), _placed(n_tokens or 1))
     if n_tokens:
         families += (_weighted(n_tokens), _own_masks(n_tokens))
     return [Named(name, Model(**options)) for family in families for name, options in family]

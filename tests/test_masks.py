@@ -1,4 +1,4 @@
-"""Masks and biases of one's own (E15): laws that every engine obeys, what files keep, and what cannot be."""
+"""Masks and biases of one's own (E18): laws that every engine obeys, what files keep, and what cannot be."""
 
 import importlib.util
 import json

@@ -18,6 +18,7 @@ from tokenflock.door import open_door, stand_in
 
 _HOME = {
     **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
+    **dict.fromkeys(("Kernel", "Normaliser"), "tokenflock.interaction"),
     **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
     **dict.fromkeys(("Absolute", "Rope", "sinusoids"), "tokenflock.positions"),
     **dict.fromkeys(("Blocks", "Dilated", "Prefix", "RandomGraph", "Sink"), "tokenflock.masks"),

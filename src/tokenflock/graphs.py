@@ -1,4 +1,4 @@
-"""Graphs: the rows of a mask or a bias written out, from an array, dense or sparse, or a function of i and j (E15)."""
+"""Graphs: the rows of a mask or a bias written out, from an array, dense or sparse, or a function of i and j (E18)."""
 
 from __future__ import annotations
 
@@ -90,6 +90,17 @@ class Graph:
                 True if self.values is None else self.values[part]
             )
         return full
+
+    def one_way(self) -> str:
+        """Which token does not see itself, or sees one that does not see it; nothing if none."""
+        n = self.n_tokens
+        head, i = np.divmod(self.rows, n)
+        there, back = self.rows * n + self.columns, (head * n + self.columns) * n + i
+        single = np.setdiff1d(there, back)
+        if single.size:
+            return f"token {single[0] // n % n} sees token {single[0] % n}, which does not see it"
+        blind = np.setdiff1d(np.arange(self.heads * n), self.rows[self.columns == i])
+        return f"token {blind[0] % n} does not see itself" if blind.size else ""
 
     def check_rows(self) -> None:
         """Refuse a row without entries: its weights would be 0 / 0."""

@@ -1,4 +1,4 @@
-"""Masks: who sees whom (E1), (E15). Named ones, an array, a function of i and j, or one for each head.
+"""Masks: who sees whom (E1), (E18). Named ones, an array, a function of i and j, or one for each head.
 
 A mask is an interval in every row ("causal", "full", Window, Blocks, Prefix: `visible`), or its rows are written out
 as a Graph: Dilated, Sink, RandomGraph, and what is given as an array or a function. Sums over intervals go at full
@@ -272,6 +272,17 @@ def is_causal(mask: Mask) -> bool:
     if isinstance(mask, tuple):
         return all(is_causal(one) for one in mask)
     return mask == "causal" if isinstance(mask, str) else bool(getattr(mask, "causal", False))
+
+
+def one_way(mask: Mask) -> str:
+    """Which token does not see itself, or sees one that does not see it; nothing if none is known."""
+    if isinstance(mask, tuple):
+        return next((why for why in map(one_way, mask) if why), "")
+    if isinstance(mask, Graph):
+        return mask.one_way()
+    if isinstance(mask, Prefix):
+        return "the first tokens do not see those after the prefix"
+    return "nobody sees later tokens" if is_causal(mask) else ""
 
 
 def visible(mask: Mask, n: int) -> tuple[Index, Index]:

@@ -27,6 +27,7 @@ from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
 from tokenflock.engine.machine import environment
 from tokenflock.engine.traits import no_implicit, pace, traits
 from tokenflock.errors import SpecError, bad, clash
+from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model
@@ -179,6 +180,7 @@ class Request:
         x = check_start(self.model, start)
         named = isinstance(self.model.mask, str) and self.model.bias is None
         model = self.model if named else self.model.at(x.shape[-2])
+        check_weights(model, x)
         request = self if model is self.model else Request(model, *self.settings)
         return Job(request, x, request.engine_for(x.shape[-2]))
 
@@ -334,7 +336,8 @@ def fixed_step(model: Model, scheme: str, dt: Any, adaptive: bool) -> float | No
 
 def _check_invertible(model: Model, dt: float) -> None:
     """(E13) divides by R = I + dt V."""
-    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # such a step is refused below
+        step = np.eye(model.dim) + dt * model.values.sum(axis=0)
     if np.linalg.cond(step) > 1e12:
         raise bad("dt", dt, "a step for which I + dt V is invertible", "Change dt a little, or use space='euclidean'.")
 

@@ -10,6 +10,7 @@ import numpy as np
 from tokenflock import graphs, masks
 from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.errors import bad, clash
+from tokenflock.interaction import SUMS, kernel_of, normaliser_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import check_position, n_given
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from tokenflock.model import Model
 
 MASKS = masks.INTERVALS
-NORMALISERS = ("softmax", "count", "scaled-count")
 SPACES = ("sphere", "euclidean", "rescaled")
 # Frozen tokens may be given with this much rounding in them; they are put back on the sphere.
 OFF_SPHERE = 1e-6
@@ -55,7 +55,8 @@ def _numbers(model: Model) -> None:
 
 def _names(model: Model) -> None:
     _set(model, "mask", masks.checked(model.mask))
-    named("normaliser", model.normaliser, NORMALISERS)
+    _set(model, "normaliser", normaliser_of(model.normaliser))
+    _set(model, "kernel", kernel_of(model.kernel))
     named("space", model.space, SPACES)
     if model.space == "sphere" and model.dim < 2:
         raise bad(
@@ -170,6 +171,8 @@ def _sizes(model: Model) -> None:
 
 def _clashes(model: Model) -> None:
     hard = math.isinf(model.beta)
+    if not model.usual:
+        _own_clashes(model)
     if hard and model.normaliser != "softmax":
         raise clash("beta = inf", f"normaliser={model.normaliser!r}", "Hardmax is a limit of the softmax only.")
     if hard and model.bias is not None:
@@ -199,3 +202,28 @@ def _clashes(model: Model) -> None:
                 "space='rescaled'",
                 "exp(-tV) then mixes the heads: use space='euclidean'.",
             )
+
+
+def _own_clashes(model: Model) -> None:
+    """What kernels (E15) and normalisers (E16), (E17) cannot be combined with."""
+    kernel, norm = model.own_kernel, model.divisor
+    what = f"kernel={kernel}" if kernel else f"normaliser={norm}"
+    if math.isinf(model.beta):
+        raise clash("beta = inf", what, "Hardmax is a limit of exp and softmax only: take a large finite beta.")
+    if model.space == "rescaled":
+        raise clash(what, "space='rescaled'", "There logits grow with e^(tV), for exp alone: use space='euclidean'.")
+    if kernel and norm.kind in ("scaled-count", "positions"):
+        raise clash(what, f"normaliser={norm.kind!r}", "It is for kernel='exp': take 'count', 'softmax' or 'none'.")
+    if kernel and kernel.name == "cosine" and model.space != "sphere":
+        raise clash(what, f"space={model.space!r}", "An overlap is a cosine on the sphere: take 'linear'.")
+    if kernel and kernel.signed and norm.kind in SUMS:
+        advice = "Its weights may be negative, and so their sum 0: take 'count', 'none' or 'l2'."
+        raise clash(what, f"normaliser={norm.kind!r}", advice)
+    if norm.kind == "sinkhorn":
+        if blind := masks.one_way(model.mask):
+            advice = "Rows and columns add up to 1 only where tokens see each other: mask='full', or mask | mask.T."
+            raise clash("normaliser='sinkhorn'", f"mask={model.mask!r}, where {blind}", advice)
+        if model.frozen is not None:
+            raise clash("normaliser='sinkhorn'", "frozen", "Frozen tokens have no row that adds up to 1.")
+        if model.masses is not None and model.masses.ndim == 2:
+            raise clash("normaliser='sinkhorn'", "masses (n, n)", "Rows and columns share one mass for each token.")

@@ -90,7 +90,7 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
         name, value = field.name, model.norm if field.name == "layer_norm" else getattr(model, field.name)
         if isinstance(value, np.ndarray):
             arrays[name] = value
-        elif isinstance(value, Function):
+        elif hasattr(value, "told"):
             plain[name] = value.told()
         elif dataclasses.is_dataclass(value):
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}

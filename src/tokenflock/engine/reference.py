@@ -17,7 +17,8 @@ from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.contract import Engine, Outcome, Task
 from tokenflock.engine.randomness import key_of, normals
 from tokenflock.geometry import Array
-from tokenflock.model import Model, drops, flow_at, flow_at_layer, layer, phases, rates
+from tokenflock.layers import layer
+from tokenflock.model import Model, drops, flow_at, flow_at_layer, phases, rates
 from tokenflock.model import velocity as model_velocity
 from tokenflock.schemes import LEVEL, NOISE, STABLE, first_step, growth, hermite, shrinkage
 from tokenflock.sphere import retract, tangent
