@@ -319,6 +319,27 @@ def test_rows_may_be_empty_where_frozen_tokens_are_seen():
     assert_allclose(alone, by_hand, atol=1e-14)
 
 
+def test_sinkhorn_wants_tokens_that_see_each_other():
+    graph = some_graph()
+    both = Model(dim=3, mask=graph | graph.T, normaliser="sinkhorn")
+    p = attention.matrix(both, tokens())
+    assert_allclose(p.sum(axis=0), 1.0)
+    assert_allclose(p, p.T, atol=1e-12)
+    i, j = np.argwhere(graph & ~graph.T)[0]
+    with pytest.raises(SpecError, match=f"where token {i} sees token {j}, which does not see it: .* mask.T"):
+        Model(dim=3, mask=graph, normaliser="sinkhorn")
+    with pytest.raises(SpecError, match="where token 0 does not see itself"):
+        Model(dim=3, mask=~np.eye(N, dtype=bool), normaliser="sinkhorn")
+    late = Model(dim=3, mask=lambda i, j: abs(i - 2 * j) < 9, normaliser="sinkhorn")
+    with pytest.raises(SpecError, match="which does not see it"):
+        flock.velocity(late, tokens())
+    for mask in (Blocks(4, causal=False), Dilated(2, causal=False), RandomGraph(0.4), Window(3, causal=False)):
+        assert not masks.one_way(mask)
+        assert masks.graph(mask, N).one_way() == ""
+    for mask in (Blocks(4), Sink(2), Prefix(4), "causal"):
+        assert masks.one_way(mask)
+
+
 @pytest.mark.parametrize("scheme", ["rosenbrock", "skeleton"])
 def test_implicit_steps_say_what_they_cannot_do(scheme):
     with pytest.raises(SpecError, match=r"scheme='.*' cannot be used with .*mask"):

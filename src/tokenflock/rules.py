@@ -221,8 +221,8 @@ def _own_clashes(model: Model) -> None:
         raise clash(what, f"normaliser={norm.kind!r}", advice)
     if norm.kind == "sinkhorn":
         if blind := masks.one_way(model.mask):
-            advice = "Rows and columns add up to 1 only where tokens see each other: mask='full', or mask | mask.T."
-            raise clash("normaliser='sinkhorn'", f"mask={model.mask!r}, where {blind}", advice)
+            advice = f"Columns cannot add up to 1 where {blind}: take mask='full', or mask | mask.T."
+            raise clash("normaliser='sinkhorn'", f"mask={model.mask!r}", advice)
         if model.frozen is not None:
             raise clash("normaliser='sinkhorn'", "frozen", "Frozen tokens have no row that adds up to 1.")
         if model.masses is not None and model.masses.ndim == 2:
