@@ -17,7 +17,15 @@ from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.compiled.first_compile import compile_by_two
 from tokenflock.engine.compiled.pointers import Pointer, pointer_to
 from tokenflock.engine.contract import Outcome, Task
-from tokenflock.engine.explicit import mutual_products, pairs, products, rescaled_pairs, velocity
+from tokenflock.engine.explicit import (
+    general_pairs,
+    mutual_products,
+    near_pairs,
+    pairs,
+    products,
+    rescaled_pairs,
+    velocity,
+)
 from tokenflock.engine.explicit import team as teams
 from tokenflock.engine.explicit.fixed import fixed, layers
 from tokenflock.engine.explicit.steps import (
@@ -32,7 +40,17 @@ from tokenflock.engine.explicit.steps import (
     record_types,
 )
 from tokenflock.engine.explicit.team import team
-from tokenflock.engine.explicit.terms import KINDS, PRODUCTS, columns_for, is_plain, kernel_for, lay_out, scratch
+from tokenflock.engine.explicit.terms import (
+    GENERAL_KERNELS,
+    KINDS,
+    NEAR_KERNELS,
+    PRODUCTS,
+    columns_for,
+    is_plain,
+    kernel_for,
+    lay_out,
+    scratch,
+)
 from tokenflock.engine.explicit.work import (
     Field,
     Numbers,
@@ -52,6 +70,9 @@ from tokenflock.schemes import Rosenbrock
 NEVER = 1 << 62  # a step that does not come
 LOOPS = {None: layers, False: fixed, True: adaptive}  # by whether a scheme is adaptive; without one: layers
 FIRST_WAIT = 8  # steps between the first two looks at whether attention is Boolean for good
+#: where pair kernels are; others are in pairs.py, or in rescaled_pairs.py
+HOMES = {**dict.fromkeys(NEAR_KERNELS, near_pairs), **dict.fromkeys(GENERAL_KERNELS, general_pairs), "mutual": pairs}
+HOMES |= {"products": products, "mutual_products": mutual_products}
 NO_TABLE = np.zeros((0, 0))  # of a scheme: layers have none
 
 
@@ -67,8 +88,7 @@ def blas() -> Any:
 @lru_cache
 def pair_pointers(name: str, dtype: str) -> tuple[Pointer, Pointer]:
     """What sums over pairs by the kernel of a name: the function that runs the parts, and the kernel of a part."""
-    homes = {"products": products, "mutual_products": mutual_products}
-    home = rescaled_pairs if name.startswith("leader") else homes.get(name, pairs)
+    home = rescaled_pairs if name.startswith("leader") else HOMES.get(name, pairs)
     family = name if name in ("mutual", *PRODUCTS) else "rows"
     sums = pointer_to(getattr(teams, f"sum_{family}"), sums_signature(dtype))
     return sums, pointer_to(getattr(home, name), part_signature(dtype))
