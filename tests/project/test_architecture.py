@@ -124,7 +124,7 @@ def test_the_model_knows_no_engine_and_the_analysis_no_simulation():
     reached = {part: set() for part in RANK}
     for path in INSIDE.values():
         reached[part_of(path)] |= parts_imported(path)
-    allowed = "arguments geometry options positions rescaling rules errors sphere functions interaction"
+    allowed = "arguments geometry options positions rescaling rules errors sphere functions interaction masks graphs"
     assert reached["model"] <= set(allowed.split())
     assert not any(part.startswith("engine") for part in reached["analysis"])
     assert not reached["analysis"] & {"simulation", "runner", "plot"}
