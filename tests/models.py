@@ -12,6 +12,7 @@ from tokenflock.masks import Blocks, Dilated, Prefix, RandomGraph, Sink
 from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
 from tokenflock.positions import Absolute, Rope, sinusoids
+from tokenflock.varying import Schedule, redrawn
 from tokenflock.weights import ginibre, jordan, paranormal, plane_rotation
 
 
@@ -186,6 +187,22 @@ def _noisy():
     yield "noise-euclidean", {"dim": 2, "space": "euclidean", "noise": 0.3, "value": -np.eye(2)}
 
 
+def _varying():
+    """(E18): at knots, drawn anew, all the time; with what else has weights."""
+    steps = Schedule([0.0, 0.3, 0.7], np.stack([ginibre(3, k) for k in range(3)]))
+    anew = redrawn(ginibre, every=0.4, seed=3)
+    yield "varying-value-d3", {"dim": 3, "mask": "full", "value": steps}
+    yield "varying-beta-count-d2", {"dim": 2, "normaliser": "scaled-count", "beta": Schedule([0.0, 0.5], [2.0, 5.0])}
+    yield "varying-beta-infinite", {"dim": 3, "beta": np.inf, "query": anew, "mask": "full"}
+    yield "varying-redrawn-d5", {"dim": 5, "query": anew, "key": anew, "value": anew}
+    yield "varying-redrawn-heads-d2", {"dim": 2, "value": redrawn(ginibre, every=0.25, heads=3), "bias": Alibi(0.2)}
+    yield "varying-redrawn-d20", {"dim": 20, "query": anew, "mask": Window(4)}
+    yield "varying-feedforward", {"dim": 3, "feedforward": FeedForward(steps, activation="tanh"), "layer_norm": "mix"}
+    yield "varying-euclidean", {"dim": 3, "space": "euclidean", "value": steps, "frozen": _frozen(3)}
+    yield "varying-linear-d2", {"dim": 2, "beta": Schedule([0.0, 0.5, 9.0], [1.0, 4.0, 2.0], "linear")}
+    yield "varying-noise-d3", {"dim": 3, "value": steps, "noise": 0.2}
+
+
 def _placed(n):
     """Positions (E14) of n tokens."""
     wide = {name: np.random.default_rng(k).standard_normal((3, 4, 2)) for k, name in enumerate(("query", "key"))}
@@ -240,7 +257,7 @@ def _weighted(n):
 
 
 def _own_masks(n):
-    """(E18): masks and biases of n tokens, by name, as arrays, sparse, as functions, and for each head."""
+    """(E19): masks and biases of n tokens, by name, as arrays, sparse, as functions, and for each head."""
     draw = np.random.default_rng(7)
     graph = (draw.random((n, n)) < 0.3) | np.eye(n, dtype=bool)
     blind = draw.random((n, n)) < 0.4  # not every token sees itself
@@ -328,7 +345,15 @@ def own_choice(overlap, logit):
 
 def every_model_option(n_tokens=None):
     """All of them, as a list of Named; those with masses, masks or positions too, if the number of tokens is given."""
-    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _interactions(), _placed(n_tokens or 1))
+    families = (
+        _sphere(),
+        _layer_norms(),
+        _open_spaces(),
+        _noisy(),
+        _varying(),
+        _interactions(),
+        _placed(n_tokens or 1),
+    )
     if n_tokens:
         families += (_weighted(n_tokens), _own_masks(n_tokens))
     return [Named(name, Model(**options)) for family in families for name, options in family]

@@ -1,4 +1,4 @@
-"""Masks and biases of one's own (E18): laws that every engine obeys, what files keep, and what cannot be."""
+"""Masks and biases of one's own (E19): laws that every engine obeys, what files keep, and what cannot be."""
 
 import importlib.util
 import json
@@ -79,9 +79,9 @@ def test_a_function_and_a_text_are_the_array_of_their_values():
     for given in (lambda i, j: 0 <= i - j < far, lambda i, j: (j <= i) & (i - j < far), "(j <= i) and i - j < 3"):
         model = Model(dim=2, mask=given)
         assert not traits(model).causal, "of a function it is not known before it is written out"
-        assert traits(model.at(N)).causal
+        assert traits(model.written(N)).causal
         assert_array_equal(masks.sees(model.mask, N), seen)
-        assert model.at(N) is model.at(N), "what is prepared for a model is found again"
+        assert model.written(N) is model.written(N), "what is prepared for a model is found again"
 
 
 @each_engine
@@ -202,7 +202,7 @@ def test_files_keep_masks_and_biases_and_again_repeats_them(options, tmp_path):
         back = flock.load(tmp_path / name)
         kept = model_of(back)
         assert_array_equal(masks.sees(kept.mask, N), masks.sees(model.mask, N))
-        assert describe(kept)[0] == describe(model.at(N))[0]
+        assert describe(kept)[0] == describe(model.written(N))[0]
         assert_array_equal(flock.velocity(kept, x), flock.velocity(model, x))
         assert_array_equal(flock.again(back)["x"], run["x"])
 

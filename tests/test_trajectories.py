@@ -142,7 +142,7 @@ def same(a, b):
     for name in ("dim", "beta", "normaliser", "space", "norm", "noise", "n_heads"):
         assert getattr(a, name) == getattr(b, name), name
     for name in ("mask", "bias"):
-        one, other = getattr(a, name), getattr(b.at(5), name)
+        one, other = getattr(a, name), getattr(b.written(5), name)
         assert type(one) is type(other), name
         for field in ("starts", "columns", "values") if isinstance(one, Graph) else ():
             assert_array_equal(getattr(one, field), getattr(other, field), err_msg=field)

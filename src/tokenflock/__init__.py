@@ -36,7 +36,8 @@ _HOME = {
     **dict.fromkeys(("diagnose",), "tokenflock.diagnosis"),
     **dict.fromkeys(("sweep",), "tokenflock.sweeps"),
     **dict.fromkeys(("study",), "tokenflock.papers.studies"),
-    **dict.fromkeys(("Flow", "Schedule", "gradient"), "tokenflock.flow"),
+    **dict.fromkeys(("Flow", "gradient"), "tokenflock.flow"),
+    **dict.fromkeys(("Schedule", "redrawn"), "tokenflock.varying"),
     **dict.fromkeys(("view",), "tokenflock.explorer.widget"),
     **dict.fromkeys(("export",), "tokenflock.explorer.export"),
 }

@@ -75,12 +75,13 @@ def extend(run: xr.Dataset, more_tokens: Any, *, mask: Any = None, bias: Any = N
 def _checked(run: xr.Dataset) -> Model:
     """The model of a run that can be extended."""
     model = model_of(moved_by_model(run, "extend"))
-    if not traits(model).causal:
+    if not traits(model).causal and not model.varying:
         raise bad("mask", model.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
     scheme = run.attrs["scheme"]
     reasons = (
         (scheme not in ADAPTIVE, f"scheme={scheme!r}: its steps are part of its result"),
         (model.space == "rescaled" or model.norm.kind != "post", "space='rescaled' or a layer norm other than 'post'"),
+        (bool(model.varying), "weights that change with time"),
         (bool(model.noise) or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
         (run.attrs["dtype"] != "float64", f"dtype={run.attrs['dtype']!r}"),
         (model.masses is not None, "masses: they are those of the old tokens only"),
@@ -108,7 +109,7 @@ def _of_all(model: Model, old: int, more: int, mask: Any, bias: Any) -> Model:
             options[name] = given
     if not options:
         return model
-    whole = model.with_options(**options).at(old + more)
+    whole = model.with_options(**options).written(old + more)
     if not traits(whole).causal:
         raise bad("mask", whole.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
     if not np.array_equal(_logits_of_places(whole, old + more, old), _logits_of_places(model, old, old)):

@@ -1,4 +1,4 @@
-"""Graphs: the rows of a mask or a bias written out, from an array, dense or sparse, or a function of i and j (E18)."""
+"""Graphs: the rows of a mask or a bias written out, from an array, dense or sparse, or a function of i and j (E19)."""
 
 from __future__ import annotations
 

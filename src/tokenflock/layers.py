@@ -9,11 +9,13 @@ import numpy as np
 from tokenflock.geometry import Array
 from tokenflock.model import Model, drive, feedforward, flow_at_layer, kind_at, pulls, size_of
 from tokenflock.sphere import retract
+from tokenflock.varying import SLIGHTLY
 
 
-def layer(model: Model, x: Array, radius: Array, k: int, dt: float) -> tuple[Array, Array]:
+def layer(model: Model, x: Array, radius: Array, k: int, dt: float, run: int = 0) -> tuple[Array, Array]:
     """(E12), (E13) Layer k of the discrete-time transformer: one attention block of step dt, then the feed-forward."""
     flow, t = flow_at_layer(model, k, dt), k * dt
+    model = model.at(t, (k + SLIGHTLY) * dt, run)
     if model.space == "rescaled":
         total = model.values.sum(axis=0)
         p, _ = pulls(model, x, flow)

@@ -1,4 +1,4 @@
-"""Masks: who sees whom (E1), (E18). Named ones, an array, a function of i and j, or one for each head.
+"""Masks: who sees whom (E1), (E19). Named ones, an array, a function of i and j, or one for each head.
 
 A mask is an interval in every row ("causal", "full", Window, Blocks, Prefix: `visible`), or its rows are written out
 as a Graph: Dilated, Sink, RandomGraph, and what is given as an array or a function. Sums over intervals go at full

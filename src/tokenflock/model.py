@@ -2,7 +2,7 @@ r"""THE EQUATIONS. Every system of the papers, once, in plain numpy; every other
 
 Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values V_h, time t (depth).
 
-(E1)  logits      s_ij = beta x_i' B x_j + b_ij                    over the visible j:  lo_i <= j < hi_i, or (E18)
+(E1)  logits      s_ij = beta x_i' B x_j + b_ij                    over the visible j:  lo_i <= j < hi_i, or (E19)
 (E2)  softmax     A_ij = a_ij exp(s_ij) / sum_k a_ik exp(s_ik);  beta = inf: equal shares of the largest logits
 (E3)  count       A_ij = a_ij exp(s_ij) / sum_k a_ik over the visible k;  scaled-count: exp(s_ij - beta) instead
                   masses a_ij = a_j: how often token j counts, 1 without them; or as seen from each row i
@@ -25,7 +25,8 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
                   | sqrt(sum_k a_ik w_ik^2) (l2) | e^b + sum_k a_ik w_ik (sink) | sum_k a_ik e^bias_ik (positions);
                   own=False: sums without k = i; a row with Z_i = 0 has weights 0
 (E17) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
-(E18) own masks   row i of head h sees the j with mask_hij = 1 (masks.py);  its bias b_hij = -slope_h |i - j|, or any
+(E18) weights that change: Q, K, V, beta, w, a, b of time t; a layer has those of the time at which it begins
+(E19) own masks   row i of head h sees the j with mask_hij = 1 (masks.py);  its bias b_hij = -slope_h |i - j|, or any
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from tokenflock.rescaling import flow_at as flow_at
 from tokenflock.rescaling import flow_at_layer as flow_at_layer
 from tokenflock.rules import check, check_tokens
 from tokenflock.sphere import tangent
+from tokenflock.varying import held
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
@@ -62,7 +64,7 @@ LARGEST_EXPONENT = 690.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E18)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E19)."""
 
     dim: int
     beta: float = 1.0
@@ -80,6 +82,7 @@ class Model:
     masses: Any = None
     position: Rope | Absolute | None = None
     kernel: Any = "exp"
+    varying: Any = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -149,24 +152,30 @@ class Model:
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
 
     @cached_property
-    def _written(self) -> dict[int, Model | None]:
+    def _of_tokens(self) -> dict[int, Model | None]:
         return {}
 
-    def at(self, n_tokens: int) -> Model:
+    def written(self, n_tokens: int) -> Model:
         """The model of so many tokens: a mask or bias that is a function, or one for each head, is written out."""
-        if n_tokens not in self._written:
+        if n_tokens not in self._of_tokens:
             mask, bias = written(self.mask, self.bias, n_tokens, self.frozen is not None)
             same = mask is self.mask and bias is self.bias
-            self._written.clear()
-            self._written[n_tokens] = None if same else self.with_options(mask=mask, bias=bias)
-        return self._written[n_tokens] or self
+            self._of_tokens.clear()
+            self._of_tokens[n_tokens] = None if same else self.with_options(mask=mask, bias=bias)
+        return self._of_tokens[n_tokens] or self
 
     def with_options(self, **options: Any) -> Model:
-        """A copy with some fields changed, checked again."""
-        return replace(self, **options)
+        """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
+        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
+        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
+        return replace(self, **{"varying": kept} | options)
+
+    def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
+        """The model with the weights of time t (E18). middle: a time on the same side of every jump, t if left out."""
+        return held(self, t, t if middle is None else middle, run) if self.varying else self
 
 
 Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equations
@@ -175,14 +184,6 @@ Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equatio
 def kind_at(norm: LayerNorm, t: float) -> str:
     """The layer norm in force at time t: only `mix` changes, from post to pre (E10)."""
     return norm.kind if norm.kind != "mix" else ("post" if t < norm.switch else "pre")
-
-
-def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
-    """Stretches of smooth time, [(end, kind of layer norm)]: a scheme must not step across the switch of `mix`."""
-    norm = model.norm
-    if model.space != "sphere" or norm.kind != "mix":
-        return [(t_end, norm.kind)]
-    return [(min(norm.switch, t_end), "post"), (t_end, "pre")]
 
 
 def is_scalar(matrices: Array) -> bool:
@@ -244,7 +245,7 @@ def masses(model: Model, n: int) -> Array:
 
 
 def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Array:
-    """(E1), (E18) b_hij of every head, (H or 1, n, n); only of the rows first .. stop - 1."""
+    """(E1), (E19) b_hij of every head, (H or 1, n, n); only of the rows first .. stop - 1."""
     if not has_table(model.bias):
         i, j = np.arange(n)[first:stop, None], np.arange(n)
         return np.asarray(-model.slopes[:, None, None] * np.abs(i - j))
@@ -280,7 +281,7 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
 
 def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
-    flow = flow_at(model, t) if flow is None else flow
+    model, flow = model.at(t), flow_at(model, t) if flow is None else flow
     if not model.usual:
         return shares(
             model, logits(model, x, flow), x, biases(model, len(x)), with_frozen(masses(model, len(x)), model.frozen)
@@ -345,7 +346,7 @@ def rates(
     model: Model, x: Array, t: float = 0.0, radius: Array | None = None, kind: str | None = None
 ) -> tuple[Array, Array]:
     """(E6)-(E8), (E10) x' (n, d) and r' (n,). kind: the layer norm in force, from t if left out."""
-    flow = flow_at(model, t)
+    model, flow = model.at(t), flow_at(model, t)
     still = np.zeros(len(x))
     if model.space == "rescaled":
         p, _ = pulls(model, x, flow)
@@ -381,7 +382,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
     check_tokens(model, len(x))
     r = None if radius is None else matrix("radius", radius, (len(x),))
-    model = model.at(len(x))
+    model = model.written(len(x))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
     if not np.isfinite(found).all():

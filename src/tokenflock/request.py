@@ -125,6 +125,8 @@ class Request:
         if dt is not None and end / dt > MOST_STEPS:
             advice = "Raise dt, lower t_end, or take an adaptive scheme."
             raise bad("dt", dt, f"at least {end / MOST_STEPS:.3g}, {MOST_STEPS:g} steps to the end", advice)
+        for name, one in (self.model.varying or {}).items():
+            one.check(name, end)
         switches = self._switches and end > LONG / pace(self.model)
         return Checked((end, scheme, dt, rtol, atol, self.dtype, int(self.seed), switches), kept)
 
@@ -179,7 +181,7 @@ class Request:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
         named = isinstance(self.model.mask, str) and self.model.bias is None
-        model = self.model if named else self.model.at(x.shape[-2])
+        model = self.model if named else self.model.written(x.shape[-2])
         check_weights(model, x)
         request = self if model is self.model else Request(model, *self.settings)
         return Job(request, x, request.engine_for(x.shape[-2]))

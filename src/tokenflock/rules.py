@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from tokenflock.errors import bad, clash
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import check_position, n_given
+from tokenflock.varying import OF_MODEL, gathered, opening
 
 if TYPE_CHECKING:
     from tokenflock.model import Model
@@ -27,6 +30,7 @@ LARGEST_FORM, LARGEST_MASS = 1e150, 1e200  # squares of logits, and masses times
 def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
     _set(model, "dim", count("dim", model.dim, 1))
+    _varying(model)
     _numbers(model)
     _names(model)
     _matrices(model)
@@ -39,6 +43,21 @@ def check(model: Model) -> None:
 
 def _set(model: Model, name: str, value: Any) -> None:
     object.__setattr__(model, name, value)  # the dataclass is frozen: this is the one place that may write
+
+
+def _varying(model: Model) -> None:
+    """Weights that change stand aside, and in their places what they are at t = 0."""
+    found = gathered(model)
+    for name, one in found.items():
+        if name in OF_MODEL:
+            _set(model, name, opening(name, one, model.dim))
+        elif model.feedforward is None:
+            raise bad(f"varying[{name!r}]", one, "a part of a feed-forward that the model has", "Give feedforward=.")
+    inner: dict[str, Any] = {name: opening(name, one, model.dim) for name, one in found.items() if name not in OF_MODEL}
+    if inner:
+        assert model.feedforward is not None
+        _set(model, "feedforward", replace(model.feedforward, **inner, varying=None))
+    _set(model, "varying", MappingProxyType(found) if found else None)
 
 
 def _numbers(model: Model) -> None:
@@ -191,6 +210,8 @@ def _clashes(model: Model) -> None:
         raise clash("position", "frozen", "A frozen token stands nowhere in the text: make it a token with V = 0.")
     if model.space == "rescaled" and model.noise > 0:
         raise clash("noise", "space='rescaled'", "Use space='euclidean'.")
+    if model.varying and model.space == "rescaled":
+        raise clash("weights that change", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
     if model.noise > 0 and model.has_radius:
         raise clash("noise", f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
     if model.space == "rescaled" and model.n_heads > 1:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock import masks as all_masks
 from tokenflock.accessor import register
 from tokenflock.arguments import (
     dataset,
@@ -44,10 +45,12 @@ from tokenflock.errors import SpecError, bad
 from tokenflock.functions import Function
 from tokenflock.geometry import Array
 from tokenflock.graphs import Graph
-from tokenflock.masks import FAMILIES, sees
+from tokenflock.masks import sees
 from tokenflock.model import Model, Rescaling, attention, biases, flow_at, flow_at_layer, masses, queries
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import Absolute, Rope
+from tokenflock.varying import heard, told
+from tokenflock.weights import FAMILIES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,7 +66,7 @@ MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
 BLOCK = 1 << 20  # numbers held at a time while looking at attention
 # The options of a model that are records of their own, of one kind or of several that differ in their fields.
 PARTS: dict[str, tuple[Any, ...]] = {
-    "mask": (*FAMILIES, Graph),
+    "mask": (*all_masks.FAMILIES, Graph),
     "layer_norm": (LayerNorm,),
     "bias": (Alibi, Graph),
     "feedforward": (FeedForward,),
@@ -94,9 +97,14 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
             plain[name] = value.told()
         elif dataclasses.is_dataclass(value):
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+            parts.pop("varying", None)  # it stands with the model
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
             rest = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
             plain[name] = {key: part.told() if isinstance(part, Function) else part for key, part in rest.items()}
+        elif name == "varying":
+            if value:
+                plain[name], inner = told(value)
+                arrays |= {f"{name}_{key}": array for key, array in inner.items()}
         elif value is not None:
             plain[name] = "inf" if value == math.inf else value
     variables = {
@@ -124,6 +132,9 @@ def model_of(run: xr.Dataset) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise bad("model", run.attrs["model"], "a model with a beta", "Load a file that flock.save wrote.") from error
     arrays = {str(name)[6:]: run[name].values for name in run.data_vars if str(name).startswith("model_")}
+    if "varying" in plain:
+        inner = {name: arrays.pop(name) for name in list(arrays) if name.startswith("varying_")}
+        plain["varying"] = heard(plain["varying"], {k.partition("_")[2]: a for k, a in inner.items()}, FAMILIES)
     for part, kinds in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
         if isinstance(plain.get(part), dict) and not (part in ("mask", "bias") and "names" in plain[part]):

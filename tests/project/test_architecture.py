@@ -17,8 +17,10 @@ FILES = sorted(ROOT.rglob("*.py"))
 # Imports inside functions count, and so do the names of modules in strings, by which some are imported when asked for.
 LAYERS = [
     "errors geometry arguments markup lock memory sphere expressions functions",
+    "varying",
     "options positions rescaling rules interaction masks graphs",
     "model",
+    "stretches",
     "start weights theory layers parking schemes preparation",
     "accessor door trajectories store",
     "analysis",
@@ -124,7 +126,9 @@ def test_the_model_knows_no_engine_and_the_analysis_no_simulation():
     reached = {part: set() for part in RANK}
     for path in INSIDE.values():
         reached[part_of(path)] |= parts_imported(path)
-    allowed = "arguments geometry options positions rescaling rules errors sphere functions interaction masks graphs"
+    allowed = (
+        "arguments geometry options positions rescaling rules errors sphere functions interaction varying masks graphs"
+    )
     assert reached["model"] <= set(allowed.split())
     assert not any(part.startswith("engine") for part in reached["analysis"])
     assert not reached["analysis"] & {"simulation", "runner", "plot"}

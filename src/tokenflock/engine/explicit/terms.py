@@ -16,9 +16,11 @@ from tokenflock.engine.explicit.work import (
     CALL,
     EUCLIDEAN,
     FORM,
+    LESS,
     NUMBERS,
     RESCALED,
     SPHERE,
+    VALUE,
     Numbers,
     P,
     Terms,
@@ -52,7 +54,7 @@ def columns_for(n: int) -> int:
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
     special = traits(model)
-    if not special.ordinary:
+    if not special.ordinary and not model.varying:
         return "general"
     extra = model.bias is not None or model.masses is not None
     if model.space == "rescaled" and not math.isinf(model.beta):
@@ -132,6 +134,18 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
     )
+
+
+def weigh(terms: Terms, work: Work, model: Model) -> None:
+    """Put the weights of a model of the same shape in the place of those that were laid out (E18)."""
+    hard = math.isinf(model.beta)
+    form, values = model.form * (1.0 if hard else model.beta * LOG2E), model.values
+    for page, matrices in ((FORM, form), (VALUE, values), (LESS, less(values))):
+        terms.heads[page] = matrices
+    terms.numbers["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
+    work.form[:] = terms.heads[FORM]
+    if (ff := model.feedforward) is not None:
+        terms.inner[:, :-1], terms.inner[:, -1], terms.outer[:] = ff.a, ff.b, ff.w
 
 
 def _counts(model: Model, n: int, columns: int) -> Array:
