@@ -70,12 +70,13 @@ def extend(run: xr.Dataset, more_tokens: Any) -> xr.Dataset:
 def _checked(run: xr.Dataset) -> Model:
     """The model of a run that can be extended."""
     model = model_of(moved_by_model(run, "extend"))
-    if not traits(model).causal:
+    if not traits(model).causal and not model.varying:
         raise bad("mask", model.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
     scheme = run.attrs["scheme"]
     reasons = (
         (scheme not in ADAPTIVE, f"scheme={scheme!r}: its steps are part of its result"),
         (model.space == "rescaled" or model.norm.kind != "post", "space='rescaled' or a layer norm other than 'post'"),
+        (bool(model.varying), "weights that change with time"),
         (bool(model.noise) or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
         (run.attrs["dtype"] != "float64", f"dtype={run.attrs['dtype']!r}"),
         (model.masses is not None, "masses: they are those of the old tokens only"),

@@ -20,6 +20,12 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
 (E14) positions   s_ij = beta (R_i Q y_i)' R_j K y_j - slope |i - j|:  y_i = x_i, R_i turns pairs of numbers (`Rope`);
                   or y_i = x_i + e_i, R_i = 1 (`Absolute`). What moves stays x_j
+(E15) kernels     w_ij = k(s_ij, <x_i, x_j>, |x_i - x_j|) in place of exp(s_ij)                 (interaction.py)
+(E16) normalisers A_ij = a_ij w_ij / Z_i; Z_i = sum_k a_ik w_ik (softmax) | sum_k a_ik (count) | 1 (none)
+                  | sqrt(sum_k a_ik w_ik^2) (l2) | e^b + sum_k a_ik w_ik (sink) | sum_k a_ik e^bias_ik (positions);
+                  own=False: sums without k = i; a row with Z_i = 0 has weights 0
+(E17) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
+(E18) weights that change: Q, K, V, beta, w, a, b of time t; a layer has those of the time at which it begins
 """
 
 from __future__ import annotations
@@ -35,13 +41,15 @@ import numpy as np
 from tokenflock.arguments import instance, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.interaction import Kernel, Normaliser, shares, weight_fault, with_frozen
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 from tokenflock.positions import Absolute, Rope, angles, n_given, turn
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
 from tokenflock.rescaling import flow_at_layer as flow_at_layer
 from tokenflock.rules import check, check_tokens
-from tokenflock.sphere import retract, tangent
+from tokenflock.sphere import tangent
+from tokenflock.varying import held
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
@@ -55,7 +63,7 @@ LARGEST_EXPONENT = 690.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E14)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E17)."""
 
     dim: int
     beta: float = 1.0
@@ -64,7 +72,7 @@ class Model:
     value: Any = None
     mask: str | Window = "causal"
     bias: Alibi | None = None
-    normaliser: str = "softmax"
+    normaliser: str | Normaliser = "softmax"
     space: str = "sphere"
     layer_norm: str | LayerNorm = "post"
     feedforward: FeedForward | None = None
@@ -72,6 +80,8 @@ class Model:
     noise: float = 0.0
     masses: Any = None
     position: Rope | Absolute | None = None
+    kernel: Any = "exp"
+    varying: Any = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -115,6 +125,21 @@ class Model:
         return self.space == "sphere" and self.norm.has_radius
 
     @property
+    def usual(self) -> bool:
+        """Whether its weights are those of (E2) and (E3)."""
+        return isinstance(self.kernel, str) and isinstance(self.normaliser, str)
+
+    @property
+    def own_kernel(self) -> Kernel | None:
+        """The kernel (E15), None for exp."""
+        return None if isinstance(self.kernel, str) else self.kernel
+
+    @cached_property
+    def divisor(self) -> Normaliser:
+        """The normaliser with its numbers."""
+        return Normaliser(self.normaliser) if isinstance(self.normaliser, str) else self.normaliser
+
+    @property
     def n_tokens(self) -> int | None:
         """For how many tokens it says something of every single one; None: for any number."""
         return n_given(self.position) if self.masses is None else self.masses.shape[-1]
@@ -123,11 +148,17 @@ class Model:
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
 
     def with_options(self, **options: Any) -> Model:
-        """A copy with some fields changed, checked again."""
-        return replace(self, **options)
+        """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
+        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
+        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
+        return replace(self, **{"varying": kept} | options)
+
+    def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
+        """The model with the weights of time t (E18). middle: a time on the same side of every jump, t if left out."""
+        return held(self, t, t if middle is None else middle, run) if self.varying else self
 
 
 Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equations
@@ -136,14 +167,6 @@ Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equatio
 def kind_at(norm: LayerNorm, t: float) -> str:
     """The layer norm in force at time t: only `mix` changes, from post to pre (E10)."""
     return norm.kind if norm.kind != "mix" else ("post" if t < norm.switch else "pre")
-
-
-def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
-    """Stretches of smooth time, [(end, kind of layer norm)]: a scheme must not step across the switch of `mix`."""
-    norm = model.norm
-    if model.space != "sphere" or norm.kind != "mix":
-        return [(t_end, norm.kind)]
-    return [(min(norm.switch, t_end), "post"), (t_end, "pre")]
 
 
 def is_scalar(matrices: Array) -> bool:
@@ -227,11 +250,17 @@ def sees(mask: str | Window, n: int) -> np.ndarray:
     return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
 
 
+def biases(model: Model, n: int) -> Array:
+    """(E1) What positions add to the logits, (H, n, n)."""
+    i, j = np.arange(n)[:, None], np.arange(n)
+    bias: Array = -model.slopes[:, None, None] * np.abs(i - j)
+    return bias
+
+
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
-    i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
-    s = u @ np.swapaxes(keys(model, x), -1, -2) - model.slopes[:, None, None] * np.abs(i - j)
+    s = u @ np.swapaxes(keys(model, x), -1, -2) + biases(model, len(x))
     s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
@@ -257,7 +286,11 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
 
 def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
-    flow = flow_at(model, t) if flow is None else flow
+    model, flow = model.at(t), flow_at(model, t) if flow is None else flow
+    if not model.usual:
+        return shares(
+            model, logits(model, x, flow), x, biases(model, len(x)), with_frozen(masses(model, len(x)), model.frozen)
+        )
     hard = math.isinf(model.beta)
     if model.space == "rescaled" and not hard:
         less, top = drops(model, x, flow)
@@ -266,10 +299,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
         less = s - top
-    weight = masses(model, len(x))
-    if model.frozen is not None:
-        fixed = np.broadcast_to(model.frozen.weights, (len(weight), len(model.frozen.weights)))
-        weight = np.concatenate([weight, fixed], axis=1)
+    weight = with_frozen(masses(model, len(x)), model.frozen)
     if model.normaliser == "softmax":
         a: Array = weight * (less >= -TIE * (1 + np.abs(top)) if hard else np.exp(less))
         count = a.sum(axis=-1, keepdims=True)
@@ -311,7 +341,7 @@ def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     return pulled + (m * x @ values).sum(axis=0), tangent(x, pulled + (m * x @ less(values)).sum(axis=0))
 
 
-def _length(d: Array) -> Array:
+def size_of(d: Array) -> Array:
     """|d_i|, with 1 where d_i = 0: normalising nothing gives nothing."""
     size = np.linalg.norm(d, axis=-1)
     return np.where(size > 0, size, 1.0)
@@ -321,7 +351,7 @@ def rates(
     model: Model, x: Array, t: float = 0.0, radius: Array | None = None, kind: str | None = None
 ) -> tuple[Array, Array]:
     """(E6)-(E8), (E10) x' (n, d) and r' (n,). kind: the layer norm in force, from t if left out."""
-    flow = flow_at(model, t)
+    model, flow = model.at(t), flow_at(model, t)
     still = np.zeros(len(x))
     if model.space == "rescaled":
         p, _ = pulls(model, x, flow)
@@ -334,7 +364,7 @@ def rates(
     d, along = d + extra, along + tangent(x, extra)
     r = np.full(len(x), model.norm.radius) if radius is None else radius
     norm = model.norm
-    size, growth = _length(d), np.sum(x * d, axis=-1)
+    size, growth = size_of(d), np.sum(x * d, axis=-1)
     scales: dict[str, Callable[[], tuple[float | Array, Array]]] = {
         "post": lambda: (1.0, still),
         "pre": lambda: (r, growth),
@@ -360,36 +390,8 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
     if not np.isfinite(found).all():
+        if not model.usual and (told := weight_fault(model, logits(model, x, flow_at(model, t)), x, t)):
+            raise told
         advice = "Lower beta, the weights or the tokens; for large beta normaliser='scaled-count'."
         raise bad("x", "tokens whose velocity is beyond the range of float64", "tokens with a finite velocity", advice)
     return found
-
-
-def layer(model: Model, x: Array, radius: Array, k: int, dt: float) -> tuple[Array, Array]:
-    """(E12), (E13) Layer k of the discrete-time transformer: one attention block of step dt, then the feed-forward."""
-    flow, t = flow_at_layer(model, k, dt), k * dt
-    if model.space == "rescaled":
-        total = model.values.sum(axis=0)
-        p, _ = pulls(model, x, flow)
-        u = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
-        u = np.linalg.solve(np.eye(model.dim) + dt * total, u.T).T
-        return x + dt * (u if model.feedforward is None else feedforward(model, u)), radius
-    x, radius = sublayer(model, x, radius, drive(model, x, flow)[0], t, dt)
-    if model.feedforward is not None:
-        x, radius = sublayer(model, x, radius, feedforward(model, x), t, dt)
-    return x, radius
-
-
-def sublayer(model: Model, x: Array, radius: Array, d: Array, t: float, dt: float) -> tuple[Array, Array]:
-    """The residual step of (E12) with update d, in the way of each layer norm."""
-    if model.space == "euclidean":
-        return x + dt * d, radius
-    norm, size = model.norm, _length(d)[:, None]
-    kind = kind_at(norm, t)
-    if kind in ("pre", "peri"):
-        y = radius[:, None] * x + dt * (d if kind == "pre" else d / size)
-        radius = np.linalg.norm(y, axis=-1)
-        return y / radius[:, None], radius
-    alpha = norm.alpha * (1 + t) ** -norm.decay
-    step = {"post": d, "ngpt": alpha * d / size, "sqrt": d / math.sqrt(t + 1)}[kind]
-    return retract(x + dt * step), radius

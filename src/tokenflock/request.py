@@ -27,6 +27,7 @@ from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
 from tokenflock.engine.machine import environment
 from tokenflock.engine.traits import no_implicit, pace, traits
 from tokenflock.errors import SpecError, bad, clash
+from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model
@@ -124,6 +125,8 @@ class Request:
         if dt is not None and end / dt > MOST_STEPS:
             advice = "Raise dt, lower t_end, or take an adaptive scheme."
             raise bad("dt", dt, f"at least {end / MOST_STEPS:.3g}, {MOST_STEPS:g} steps to the end", advice)
+        for name, one in (self.model.varying or {}).items():
+            one.check(name, end)
         switches = self._switches and end > LONG / pace(self.model)
         return Checked((end, scheme, dt, rtol, atol, self.dtype, int(self.seed), switches), kept)
 
@@ -177,6 +180,7 @@ class Request:
     def starting(self, start: Any) -> Job:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
+        check_weights(self.model, x)
         return Job(self, x, self.engine_for(x.shape[-2]))
 
 
@@ -331,7 +335,8 @@ def fixed_step(model: Model, scheme: str, dt: Any, adaptive: bool) -> float | No
 
 def _check_invertible(model: Model, dt: float) -> None:
     """(E13) divides by R = I + dt V."""
-    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # such a step is refused below
+        step = np.eye(model.dim) + dt * model.values.sum(axis=0)
     if np.linalg.cond(step) > 1e12:
         raise bad("dt", dt, "a step for which I + dt V is invertible", "Change dt a little, or use space='euclidean'.")
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.errors import bad, clash, unknown
+from tokenflock.interaction import SUMS, kernel_of, normaliser_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 from tokenflock.positions import check_position, n_given
+from tokenflock.varying import OF_MODEL, gathered, opening
 
 if TYPE_CHECKING:
     from tokenflock.model import Model
 
 MASKS = ("causal", "full")
-NORMALISERS = ("softmax", "count", "scaled-count")
 SPACES = ("sphere", "euclidean", "rescaled")
 # Frozen tokens may be given with this much rounding in them; they are put back on the sphere.
 OFF_SPHERE = 1e-6
@@ -26,6 +29,7 @@ LARGEST_FORM, LARGEST_MASS = 1e150, 1e200  # squares of logits, and masses times
 def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
     _set(model, "dim", count("dim", model.dim, 1))
+    _varying(model)
     _numbers(model)
     _names(model)
     _matrices(model)
@@ -38,6 +42,21 @@ def check(model: Model) -> None:
 
 def _set(model: Model, name: str, value: Any) -> None:
     object.__setattr__(model, name, value)  # the dataclass is frozen: this is the one place that may write
+
+
+def _varying(model: Model) -> None:
+    """Weights that change stand aside, and in their places what they are at t = 0."""
+    found = gathered(model)
+    for name, one in found.items():
+        if name in OF_MODEL:
+            _set(model, name, opening(name, one, model.dim))
+        elif model.feedforward is None:
+            raise bad(f"varying[{name!r}]", one, "a part of a feed-forward that the model has", "Give feedforward=.")
+    inner: dict[str, Any] = {name: opening(name, one, model.dim) for name, one in found.items() if name not in OF_MODEL}
+    if inner:
+        assert model.feedforward is not None
+        _set(model, "feedforward", replace(model.feedforward, **inner, varying=None))
+    _set(model, "varying", MappingProxyType(found) if found else None)
 
 
 def _numbers(model: Model) -> None:
@@ -55,7 +74,8 @@ def _numbers(model: Model) -> None:
 def _names(model: Model) -> None:
     if not isinstance(model.mask, Window) and str(model.mask) not in MASKS:
         raise unknown("mask", model.mask, [*MASKS, "Window(width)"])
-    named("normaliser", model.normaliser, NORMALISERS)
+    _set(model, "normaliser", normaliser_of(model.normaliser))
+    _set(model, "kernel", kernel_of(model.kernel))
     named("space", model.space, SPACES)
     if model.space == "sphere" and model.dim < 2:
         raise bad(
@@ -167,6 +187,8 @@ def _sizes(model: Model) -> None:
 
 def _clashes(model: Model) -> None:
     hard = math.isinf(model.beta)
+    if not model.usual:
+        _own_clashes(model)
     if hard and model.normaliser != "softmax":
         raise clash("beta = inf", f"normaliser={model.normaliser!r}", "Hardmax is a limit of the softmax only.")
     if hard and model.bias is not None:
@@ -181,6 +203,8 @@ def _clashes(model: Model) -> None:
         raise clash("position", "frozen", "A frozen token stands nowhere in the text: make it a token with V = 0.")
     if model.space == "rescaled" and model.noise > 0:
         raise clash("noise", "space='rescaled'", "Use space='euclidean'.")
+    if model.varying and model.space == "rescaled":
+        raise clash("weights that change", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
     if model.noise > 0 and model.has_radius:
         raise clash("noise", f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
     if model.space == "rescaled" and model.n_heads > 1:
@@ -192,3 +216,31 @@ def _clashes(model: Model) -> None:
                 "space='rescaled'",
                 "exp(-tV) then mixes the heads: use space='euclidean'.",
             )
+
+
+def _own_clashes(model: Model) -> None:
+    """What kernels (E15) and normalisers (E16), (E17) cannot be combined with."""
+    kernel, norm = model.own_kernel, model.divisor
+    what = f"kernel={kernel}" if kernel else f"normaliser={norm}"
+    if math.isinf(model.beta):
+        raise clash("beta = inf", what, "Hardmax is a limit of exp and softmax only: take a large finite beta.")
+    if model.space == "rescaled":
+        raise clash(what, "space='rescaled'", "There logits grow with e^(tV), for exp alone: use space='euclidean'.")
+    if kernel and norm.kind in ("scaled-count", "positions"):
+        raise clash(what, f"normaliser={norm.kind!r}", "It is for kernel='exp': take 'count', 'softmax' or 'none'.")
+    if kernel and kernel.name == "cosine" and model.space != "sphere":
+        raise clash(what, f"space={model.space!r}", "An overlap is a cosine on the sphere: take 'linear'.")
+    if kernel and kernel.signed and norm.kind in SUMS:
+        advice = "Its weights may be negative, and so their sum 0: take 'count', 'none' or 'l2'."
+        raise clash(what, f"normaliser={norm.kind!r}", advice)
+    if norm.kind == "sinkhorn":
+        both = model.mask == "full" or (isinstance(model.mask, Window) and not model.mask.causal)
+        if not both:
+            advice = (
+                "Columns cannot add up to 1 where nobody sees later tokens: mask='full', or a window of both sides."
+            )
+            raise clash("normaliser='sinkhorn'", f"mask={model.mask!r}", advice)
+        if model.frozen is not None:
+            raise clash("normaliser='sinkhorn'", "frozen", "Frozen tokens have no row that adds up to 1.")
+        if model.masses is not None and model.masses.ndim == 2:
+            raise clash("normaliser='sinkhorn'", "masses (n, n)", "Rows and columns share one mass for each token.")

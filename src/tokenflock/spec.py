@@ -7,6 +7,8 @@
     value = {family = "diagonal", values = [1.0, 0.5]}   # or "diag:1,0.5", rows of numbers, {file = "v.npy"}
     query = ["ginibre:1", "ginibre:2"]                   # a list of matrices: one for each head
     bias = {slope = 0.1}
+    kernel = "sigmoid:bias=-3"                           # or "relu", or an expression "exp(-distance**2)"
+    normaliser = "count"                                 # or "sink:1.5", "count:own=false", {kind = "l2"}
     layer_norm = {kind = "mix", switch = 2.0}            # or "pre", "mix:2"
     feedforward = {w = [[1.0, 0.0], [0.0, 1.0]], activation = "tanh"}
     frozen = {tokens = [[1.0, 0.0]], weights = [2.0]}
@@ -42,6 +44,7 @@ import numpy as np
 
 from tokenflock.errors import FileError, SpecError, TokenflockError, bad, clash, unknown
 from tokenflock.geometry import Array
+from tokenflock.interaction import NAMED, NORMALISERS, Kernel, Normaliser
 from tokenflock.model import Model
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
 from tokenflock.positions import Absolute, Rope
@@ -54,7 +57,7 @@ T = TypeVar("T")
 SECTIONS = ("model", "start", "simulate")
 SIMULATE = ("t_end", "times", "scheme", "rtol", "atol", "dt", "engine", "dtype", "seed")
 NUMBERS = ("beta", "noise", "t_end", "rtol", "atol", "dt")
-TEXTS = ("normaliser", "space", "scheme", "engine", "dtype")
+TEXTS = ("space", "scheme", "engine", "dtype")
 LISTS = ("values", "eigenvalues", "center")  # keywords that stay a list with one number in it
 SIZES = ("n_tokens", "dim")  # never what a bare number in "name:number" means
 PARTS = {"bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
@@ -251,6 +254,33 @@ def _layer_norm(given: Any) -> LayerNorm:
     return call("layer_norm", LayerNorm, given if isinstance(given, Mapping) else {"kind": given})
 
 
+def _kernel(given: Any) -> Any:
+    """A name as "sigmoid:bias=-3", an expression such as "exp(-distance**2)", or a table."""
+    if isinstance(given, str):
+        name, colon, words = given.partition(":")
+        if name not in NAMED or not colon:
+            return given
+        numbers = NAMED[name].numbers
+        if not numbers:
+            raise bad("kernel", given, f"{name!r} without a colon", "It has nothing to set.")
+        given = {"function": name} | split(words, next(iter(numbers)))
+    if isinstance(given, Mapping):
+        if not isinstance(given.get("function"), str):
+            raise bad("kernel", dict(given), "a table with function = a name or an expression in quotes")
+        return Kernel(given["function"], **{key: value for key, value in given.items() if key != "function"})
+    return given
+
+
+def _normaliser(given: Any) -> Any:
+    """A name, "sink:1.5", "count:own=false", or a table."""
+    if isinstance(given, str):
+        kind, colon, words = given.partition(":")
+        if not colon or kind not in NORMALISERS:
+            return given
+        given = {"kind": kind} | split(words, "logit")
+    return call("normaliser", Normaliser, given) if isinstance(given, Mapping) else given
+
+
 def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
     """The section [model]; its values may also be the objects that flock.Model takes."""
     given = dict(table)
@@ -271,7 +301,8 @@ def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
             raise bad(name, given[name], f"a table of {', '.join(inspect.signature(parts[name]).parameters)}")
         fields = {k: _matrix(f"{name}.{k}", v, dim, folder) if k in ARRAYS else v for k, v in given[name].items()}
         given[name] = call(name, parts[name], fields)
-    for name, made in (("mask", _mask), ("layer_norm", _layer_norm)):
+    readers = {"mask": _mask, "layer_norm": _layer_norm, "kernel": _kernel, "normaliser": _normaliser}
+    for name, made in readers.items():
         if name in given:
             given[name] = made(given[name])
     return call("[model]", Model, given)

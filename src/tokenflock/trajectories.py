@@ -45,6 +45,8 @@ from tokenflock.geometry import Array
 from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
 from tokenflock.positions import Absolute, Rope
+from tokenflock.varying import heard, told
+from tokenflock.weights import FAMILIES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,10 +89,17 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
         name, value = field.name, model.norm if field.name == "layer_norm" else getattr(model, field.name)
         if isinstance(value, np.ndarray):
             arrays[name] = value
+        elif hasattr(value, "told"):
+            plain[name] = value.told()
         elif dataclasses.is_dataclass(value):
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+            parts.pop("varying", None)  # it stands with the model
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
             plain[name] = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+        elif name == "varying":
+            if value:
+                plain[name], inner = told(value)
+                arrays |= {f"{name}_{key}": array for key, array in inner.items()}
         elif value is not None:
             plain[name] = "inf" if value == math.inf else value
     variables = {
@@ -118,6 +127,9 @@ def model_of(run: xr.Dataset) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise bad("model", run.attrs["model"], "a model with a beta", "Load a file that flock.save wrote.") from error
     arrays = {str(name)[6:]: run[name].values for name in run.data_vars if str(name).startswith("model_")}
+    if "varying" in plain:
+        inner = {name: arrays.pop(name) for name in list(arrays) if name.startswith("varying_")}
+        plain["varying"] = heard(plain["varying"], {k.partition("_")[2]: a for k, a in inner.items()}, FAMILIES)
     for part, kinds in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
         if isinstance(plain.get(part), dict):

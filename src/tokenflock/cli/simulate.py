@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # The section and the key of spec.build that each flag of simulate is. --seed is also that of the start.
 FLAGS = {
-    **dict.fromkeys("dim beta query key value mask normaliser space layer_norm noise".split(), "model"),
+    **dict.fromkeys("dim beta query key value mask kernel normaliser space layer_norm noise".split(), "model"),
     **dict.fromkeys("tokens start start_file runs".split(), "start"),
     **dict.fromkeys("t_end times scheme dt rtol atol engine dtype seed".split(), "simulate"),
 }
@@ -51,6 +51,10 @@ flock.load("run.zarr")."""
 MATRIX = """V: FILE.npy, identity (default), diag:1,0.5, spectrum:1,0.5, plane_rotation:0.3, low_rank:RANK,
 jordan:eigenvalue=1,size=2, paranormal:MULTIPLICITY, a matrix of paper B such as hyperplanes-2d, or with a seed
 rotation:7, ginibre:7, goe:7, wigner:7, positive_definite:7, uniform_entries:7."""
+KERNEL = """How a logit becomes a weight: exp (default), sigmoid:bias=-3, relu, power:3, softplus, linear, cosine,
+gaussian:WIDTH, bounded:RADIUS, or an expression of logit, overlap and distance: 'exp(-distance**2)'."""
+NORMALISER = """What a row is divided by: softmax (default), count, scaled-count, none, l2, sink:LOGIT, positions or
+sinkhorn; count:own=false leaves the token itself out."""
 START = """uniform (default), cap:ANGLE, cube:HALF_WIDTH, gaussian:SCALE, orthonormal, equiangular:OVERLAP,
 planted:n_clusters=4,spread=0.1 or von_mises_fisher:KAPPA."""
 TIMES = """What to keep: N equally spaced times, or 0 and N times in equal ratios from FIRST.
@@ -76,7 +80,8 @@ def simulate(
     query: Annotated[Flag, _model(metavar="MATRIX", help="Q, said like V. Default identity.")] = None,
     key: Annotated[Flag, _model(metavar="MATRIX", help="K, said like V. Default identity.")] = None,
     value: Annotated[Flag, _model(metavar="MATRIX", help=MATRIX)] = None,
-    normaliser: Annotated[Flag, _model(metavar="NAME", help="softmax (default), count or scaled-count.")] = None,
+    kernel: Annotated[Flag, _model(metavar="KERNEL", help=KERNEL)] = None,
+    normaliser: Annotated[Flag, _model(metavar="NAME", help=NORMALISER)] = None,
     space: Annotated[Flag, _model(metavar="NAME", help="sphere (default), euclidean or rescaled.")] = None,
     layer_norm: Annotated[
         Flag, _model(metavar="KIND", help="post (default), pre, mix:SWITCH, peri, ngpt or sqrt.")

@@ -11,10 +11,13 @@ import math
 
 import numpy as np
 
+from tokenflock.interaction import Normaliser
 from tokenflock.model import LARGEST_EXPONENT, Model, is_scalar
 from tokenflock.options import Window
 from tokenflock.preparation import prepared
 
+#: stands among the options that are known for the normalisers of (E16) and (E17)
+NORMALISERS = "normalisers"
 #: the options that the traits below were written for
 OPTIONS = frozenset(
     {
@@ -51,7 +54,10 @@ def unknown_options(model: Model, known: frozenset[str]) -> list[str]:
         plain = isinstance(value, str | int | float | bool | None)
         return value is field.default or (plain and value == field.default)
 
-    return [f.name for f in dataclasses.fields(model) if f.name not in known and not at_default(f)]
+    names = [f.name for f in dataclasses.fields(model) if f.name not in known and not at_default(f)]
+    if isinstance(model.normaliser, Normaliser) and NORMALISERS not in known:
+        names.append(f"normaliser={model.normaliser}")
+    return names
 
 
 @prepared
@@ -124,7 +130,7 @@ def pace(model: Model) -> float:
 
     By count a cluster forms in a time of e^-beta, so what is early or long for a run is so many times shorter.
     """
-    if model.normaliser == "softmax":
+    if model.normaliser == "softmax" or not model.usual:
         return 1.0
     shift = model.beta if model.normaliser == "scaled-count" else 0.0
     return math.exp(min(max(steepest(model) - shift, 0.0), LARGEST_EXPONENT))
