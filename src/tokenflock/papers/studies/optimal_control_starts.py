@@ -53,11 +53,13 @@ def _solved(
     """Rows of `COLUMNS` without the first, of a start: the best of the searches, and the worst of their J."""
     from tokenflock.papers.studies.steering import solve
 
-    rows, before = [], None
+    rows: list[list[Any]] = []
+    before: Solution | None = None
     for name, case in cases.items():
         problem = problem_of(case, s, seed)
-        fits = finer and before is not None and problem.intervals % before.problem.intervals == 0
-        warm = refined(problem, before.controls) if fits and before is not None else None
+        warm: Array | None = None
+        if finer and before is not None and problem.intervals % before.problem.intervals == 0:
+            warm = refined(problem, before.controls)
         effort = {"starts": s["starts"], "rough": s["rough"], "sharp": s["sharp"], "first": warm}
         tried = [solve(problem, seed=int(generator.integers(2**31)), **effort) for _ in range(s["searches"])]
         best: Solution = min(tried, key=lambda one: one.measured)
