@@ -1,4 +1,4 @@
-"""Noise common to all tokens (E20): what it keeps, closed forms, and the orders of its steps, strong and weak."""
+"""Noise common to all tokens (E21): what it keeps, closed forms, and the orders of its steps, strong and weak."""
 
 import math
 

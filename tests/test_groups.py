@@ -1,4 +1,4 @@
-"""Groups (E19): their meaning written out, and the laws: groups that are alike are one, what sees nobody rests."""
+"""Groups (E20): their meaning written out, and the laws: groups that are alike are one, what sees nobody rests."""
 
 import numpy as np
 import pytest

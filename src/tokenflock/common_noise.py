@@ -1,4 +1,4 @@
-"""Noise that all tokens share: one Brownian motion of the space that they live in, not one of each (E20)."""
+"""Noise that all tokens share: one Brownian motion of the space that they live in, not one of each (E21)."""
 
 from __future__ import annotations
 

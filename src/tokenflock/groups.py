@@ -143,7 +143,7 @@ def met(groups: Groups | None) -> np.ndarray:
     return np.array(True) if groups is None else groups.sees[groups.labels][:, groups.labels] > 0
 
 
-def heads_of(groups: Groups | None) -> int:
+def heads_in(groups: Groups | None) -> int:
     """H, as the matrices of groups have it; 1 without such an axis."""
     found = [] if groups is None else [groups.matrices(name) for name in MATRICES]
     return max([m.shape[1] for m in found if m is not None], default=1)
@@ -166,7 +166,7 @@ def check_groups(groups: Any, width: int, dim: int, heads: int) -> None:
 
 def check_rows(groups: Groups, seen: np.ndarray) -> None:
     """Whether every token of a group that looks at all sees somebody. seen: whether row i sees token j, by the mask."""
-    lonely = ~(seen & met(groups)).any(axis=1)
+    lonely = (~(seen & met(groups)).any(axis=-1)).reshape(-1, groups.n_tokens).any(axis=0)  # in any head
     lonely &= (groups.sees[groups.labels] > 0).any(axis=1)
     if lonely.any():
         i = int(np.argmax(lonely))

@@ -1,4 +1,4 @@
-"""What queries and keys make of tokens that stand somewhere in a text (E14), or belong to a group (E19)."""
+"""What queries and keys make of tokens that stand somewhere in a text (E14), or belong to a group (E20)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def looked(model: Model, x: Array, side: str) -> Array:
-    """(E14), (E19) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens with positions."""
+    """(E14), (E20) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens with positions."""
     check_counts(model, len(x))
     y = x + model.position.vectors if isinstance(model.position, Absolute) else x
     own = None if model.groups is None else model.groups.matrices(side)

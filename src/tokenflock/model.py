@@ -2,7 +2,7 @@ r"""THE EQUATIONS. Every system of the papers, once, in plain numpy; every other
 
 Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values V_h, time t (depth).
 
-(E1)  logits      s_ij = beta x_i' B x_j - slope |i - j|          over the visible j:  lo_i <= j < hi_i
+(E1)  logits      s_ij = beta x_i' B x_j + b_ij                    over the visible j:  lo_i <= j < hi_i, or (E19)
 (E2)  softmax     A_ij = a_ij exp(s_ij) / sum_k a_ik exp(s_ik);  beta = inf: equal shares of the largest logits
 (E3)  count       A_ij = a_ij exp(s_ij) / sum_k a_ik over the visible k;  scaled-count: exp(s_ij - beta) instead
                   masses a_ij = a_j: how often token j counts, 1 without them; or as seen from each row i
@@ -26,9 +26,10 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
                   own=False: sums without k = i; a row with Z_i = 0 has weights 0
 (E17) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
 (E18) weights that change: Q, K, V, beta, w, a, b of time t; a layer has those of the time at which it begins
-(E19) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
+(E19) own masks   row i of head h sees the j with mask_hij = 1 (masks.py);  its bias b_hij = -slope_h |i - j|, or any
+(E20) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
                   g_i sees g_j;  D_i = sum_h sum_j A_hij V_{h g_j} x_j + F(x_i).  A group that sees nobody rests
-(E20) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
+(E21) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
 """
 
 from __future__ import annotations
@@ -45,10 +46,12 @@ from tokenflock.arguments import instance, scalar
 from tokenflock.common_noise import CommonNoise
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
-from tokenflock.groups import Groups, heads_of, met, split
+from tokenflock.graphs import dense_bias
+from tokenflock.groups import Groups, heads_in, met, split
 from tokenflock.interaction import Kernel, Normaliser, shares, weight_fault, with_frozen
 from tokenflock.looking import betas, looked
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.masks import Mask, has_table, heads_of, n_fixed, sees, written
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import Absolute, Rope, n_given
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
@@ -63,23 +66,21 @@ NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it 
 
 # Hardmax shares the weight among logits equal to rounding: without a tolerance a rotation would break exact ties.
 TIE = 1e-12
-# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
-UNSEEN = -1e9
 # Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
 LARGEST_EXPONENT = 690.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E20)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E21)."""
 
     dim: int
     beta: float = 1.0
     query: Any = None
     key: Any = None
     value: Any = None
-    mask: str | Window = "causal"
-    bias: Alibi | None = None
+    mask: Mask = "causal"
+    bias: Any = None
     normaliser: str | Normaliser = "softmax"
     space: str = "sphere"
     layer_norm: str | LayerNorm = "post"
@@ -98,9 +99,9 @@ class Model:
 
     @cached_property
     def n_heads(self) -> int:
-        """H: the leading axis of query, key or value; 1 without one."""
-        own = [m for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3]
-        return max([len(m) for m in own], default=heads_of(self.groups))
+        """H: the leading axis of query, key, value, mask or bias; 1 without one."""
+        matrices = [len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3]
+        return max([*matrices, heads_of(self.mask), heads_of(self.bias), heads_in(self.groups)])
 
     @cached_property
     def form(self) -> Array:
@@ -117,7 +118,7 @@ class Model:
 
     @property
     def placed(self) -> bool:
-        """Whether queries and keys are more than B and the tokens themselves: (E14), (E19)."""
+        """Whether queries and keys are more than B and the tokens themselves: (E14), (E20)."""
         return self.position is not None or self.groups is not None
 
     @property
@@ -135,8 +136,9 @@ class Model:
 
     @cached_property
     def slopes(self) -> Array:
-        """ALiBi slopes, (H,)."""
-        return np.broadcast_to(np.asarray(self.bias.slope if self.bias else 0.0, dtype=float), (self.n_heads,))
+        """ALiBi slopes, (H,); 0 without ALiBi."""
+        slope = self.bias.slope if isinstance(self.bias, Alibi) else 0.0
+        return np.broadcast_to(np.asarray(slope, dtype=float), (self.n_heads,))
 
     @cached_property
     def norm(self) -> LayerNorm:
@@ -166,14 +168,28 @@ class Model:
     @property
     def n_tokens(self) -> int | None:
         """For how many tokens it says something of every single one; None: for any number."""
-        counts = (np.shape(self.masses)[-1:], n_given(self.position), getattr(self.groups, "labels", np.zeros(0)).shape)
-        return next((count[0] for count in counts if count and count[0]), None)
+        own = (n_fixed(part) for part in (self.masses, self.mask, self.bias))
+        counts = (n_given(self.position), getattr(self.groups, "n_tokens", None), *own)
+        return next((n for n in counts if n is not None), None)
 
     @property
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
         return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
+
+    @cached_property
+    def _of_tokens(self) -> dict[int, Model | None]:
+        return {}
+
+    def written(self, n_tokens: int) -> Model:
+        """The model of so many tokens: a mask or bias that is a function, or one for each head, is written out."""
+        if n_tokens not in self._of_tokens:
+            mask, bias = written(self.mask, self.bias, n_tokens, self.frozen is not None)
+            same = mask is self.mask and bias is self.bias
+            self._of_tokens.clear()
+            self._of_tokens[n_tokens] = None if same else self.with_options(mask=mask, bias=bias)
+        return self._of_tokens[n_tokens] or self
 
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
@@ -192,17 +208,6 @@ Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equatio
 def kind_at(norm: LayerNorm, t: float) -> str:
     """The layer norm in force at time t: only `mix` changes, from post to pre (E10)."""
     return norm.kind if norm.kind != "mix" else ("post" if t < norm.switch else "pre")
-
-
-def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row i sees lo_i <= j < hi_i (E1). Every mask here is an interval."""
-    i = np.arange(n)
-    if mask == "full":
-        return np.zeros(n, int), np.full(n, n)
-    if isinstance(mask, Window):
-        ahead = 1 if mask.causal else mask.width
-        return np.maximum(i - mask.width + 1, 0), np.minimum(i + ahead, n)
-    return np.zeros(n, int), i + 1
 
 
 def queries(model: Model, x: Array, flow: Rescaling) -> Array:
@@ -229,12 +234,6 @@ def keys(model: Model, x: Array) -> Array:
     return looked(model, x, "key") if model.placed else x[None]
 
 
-def log2_masses(model: Model, n: int) -> Array:
-    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
-    a = masses(model, n)
-    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
-
-
 def masses(model: Model, n: int) -> Array:
     """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
     if model.masses is None:
@@ -244,17 +243,12 @@ def masses(model: Model, n: int) -> Array:
     return a
 
 
-def sees(mask: str | Window, n: int) -> np.ndarray:
-    """Whether i sees j, (n, n)."""
-    lo, hi = visible(mask, n)
-    return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
-
-
-def biases(model: Model, n: int) -> Array:
-    """(E1) What positions add to the logits, (H, n, n)."""
-    i, j = np.arange(n)[:, None], np.arange(n)
-    bias: Array = -model.slopes[:, None, None] * np.abs(i - j)
-    return bias
+def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Array:
+    """(E1), (E19) b_hij of every head, (H or 1, n, n); only of the rows first .. stop - 1."""
+    if not has_table(model.bias):
+        i, j = np.arange(n)[first:stop, None], np.arange(n)
+        return np.asarray(-model.slopes[:, None, None] * np.abs(i - j))
+    return dense_bias(model.bias, n, first, stop)
 
 
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
@@ -273,12 +267,12 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     leader. What rounding put above the leader is level with it.
     """
     s = logits(model, x, flow)
-    u, leader = queries(model, x, flow), s.argmax(axis=-1)
+    u, leader, b = queries(model, x, flow), s.argmax(axis=-1), np.broadcast_to(biases(model, len(x)), s.shape)
     top = np.take_along_axis(s, leader[..., None], axis=-1)
     for h, i in np.ndindex(*leader.shape):
-        m, j, seen = leader[h, i], np.arange(len(x)), np.isfinite(s[h, i])
+        m, seen = leader[h, i], np.isfinite(s[h, i])
         for _ in range(2):  # the second time from the right leader, if rounding chose the first
-            less = (x - x[m]) @ u[h, i] - model.slopes[h] * (np.abs(i - j) - abs(i - m))
+            less = (x - x[m]) @ u[h, i] + (b[h, i] - b[h, i, m])
             less = np.where(seen, less, -np.inf)
             m = m if less.max() <= 0.0 else less.argmax()
         s[h, i] = np.minimum(less, 0.0)
@@ -298,7 +292,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         # Less the row maximum nothing changes in (E2), but exp stays finite: at beta = 1e6 the plain form is inf/inf.
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
-        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E19)
+        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E20)
         less = s - top
     weight = with_frozen(masses(model, len(x)), model.frozen)
     if model.normaliser == "softmax":
@@ -390,6 +384,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
     check_counts(model, len(x))
     r = None if radius is None else matrix("radius", radius, (len(x),))
+    model = model.written(len(x))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
     if not np.isfinite(found).all():

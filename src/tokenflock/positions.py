@@ -119,7 +119,7 @@ def turned(x: Any, positions: Any, angles_a_position: Array, width: int) -> NDAr
     return turn(y, places[:, None] * angles_a_position)
 
 
-def n_given(position: Rope | Absolute | None) -> tuple[int, ...]:
-    """(n,) where positions are given for n tokens; () for any number."""
+def n_given(position: Rope | Absolute | None) -> int | None:
+    """For how many tokens positions are given; None: for any number."""
     given = position.vectors if isinstance(position, Absolute) else getattr(position, "positions", None)
-    return () if given is None else (len(given),)
+    return None if given is None else len(given)

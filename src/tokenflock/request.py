@@ -30,8 +30,9 @@ from tokenflock.errors import SpecError, bad, clash
 from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
 from tokenflock.groups import check_rows
+from tokenflock.masks import sees
 from tokenflock.memory import machine_bytes
-from tokenflock.model import Model, masses, sees
+from tokenflock.model import Model, masses
 from tokenflock.preparation import prepared
 from tokenflock.rules import check_counts
 from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
@@ -182,8 +183,11 @@ class Request:
     def starting(self, start: Any) -> Job:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
-        check_weights(self.model, x)
-        return Job(self, x, self.engine_for(x.shape[-2]))
+        named = isinstance(self.model.mask, str) and self.model.bias is None
+        model = self.model if named else self.model.written(x.shape[-2])
+        check_weights(model, x)
+        request = self if model is self.model else Request(model, *self.settings)
+        return Job(request, x, request.engine_for(x.shape[-2]))
 
 
 @prepared
