@@ -36,7 +36,8 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
-        "Window Alibi Rope Absolute sinusoids FeedForward Frozen LayerNorm Kernel Normaliser Schedule redrawn",
+        "Window Dilated Blocks Prefix Sink RandomGraph Alibi Rope Absolute sinusoids Groups CommonNoise "
+        "FeedForward Frozen LayerNorm Kernel Normaliser Schedule redrawn",
         "",
         "model",
     ),

@@ -1,4 +1,4 @@
-"""Terms and velocities of the user's own (E19), and runs that end at an event."""
+"""Terms and velocities of the user's own (E22), and runs that end at an event."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Terms of the user's own (E19): a drift f(x, t) on each token; a velocity of the user's is a drift alone."""
+"""Terms of the user's own (E22): a drift f(x, t) on each token; a velocity of the user's is a drift alone."""
 
 from __future__ import annotations
 

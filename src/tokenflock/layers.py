@@ -23,7 +23,7 @@ def layer(model: Model, x: Array, radius: Array, k: int, dt: float, run: int = 0
         u = np.linalg.solve(np.eye(model.dim) + dt * total, u.T).T
         return x + dt * (u if model.feedforward is None else feedforward(model, u)), radius
     pushed = drive(model, x, flow)[0]
-    if model.drift is not None:  # (E19)
+    if model.drift is not None:  # (E22)
         pushed = pushed + model.drift.at(x, t, model.space == "sphere")
     x, radius = sublayer(model, x, radius, pushed, t, dt)
     if model.feedforward is not None:
