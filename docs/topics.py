@@ -36,7 +36,8 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
-        "Window Alibi FeedForward Frozen LayerNorm",
+        "Window Dilated Blocks Prefix Sink RandomGraph Alibi Rope Absolute sinusoids "
+        "FeedForward Frozen LayerNorm Kernel Normaliser Schedule redrawn",
         "",
         "model",
     ),
@@ -146,7 +147,7 @@ TOPICS = (
         "sweeps.sweep_store.SweepStore",
         "many_runs",
     ),
-    Topic("gradients", "Gradients", "A model as a torch module.", "Flow Schedule gradient", "", "gradients"),
+    Topic("gradients", "Gradients", "A model as a torch module.", "Flow gradient", "", "gradients"),
     Topic(
         "networks",
         "Trained networks",

@@ -4,10 +4,15 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from tokenflock import start
+from tokenflock.interaction import Kernel, Normaliser
+from tokenflock.masks import Blocks, Dilated, Prefix, RandomGraph, Sink
 from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
+from tokenflock.positions import Absolute, Rope, sinusoids
+from tokenflock.varying import Schedule, redrawn
 from tokenflock.weights import ginibre, jordan, paranormal, plane_rotation
 
 
@@ -182,6 +187,43 @@ def _noisy():
     yield "noise-euclidean", {"dim": 2, "space": "euclidean", "noise": 0.3, "value": -np.eye(2)}
 
 
+def _varying():
+    """(E18): at knots, drawn anew, all the time; with what else has weights."""
+    steps = Schedule([0.0, 0.3, 0.7], np.stack([ginibre(3, k) for k in range(3)]))
+    anew = redrawn(ginibre, every=0.4, seed=3)
+    yield "varying-value-d3", {"dim": 3, "mask": "full", "value": steps}
+    yield "varying-beta-count-d2", {"dim": 2, "normaliser": "scaled-count", "beta": Schedule([0.0, 0.5], [2.0, 5.0])}
+    yield "varying-beta-infinite", {"dim": 3, "beta": np.inf, "query": anew, "mask": "full"}
+    yield "varying-redrawn-d5", {"dim": 5, "query": anew, "key": anew, "value": anew}
+    yield "varying-redrawn-heads-d2", {"dim": 2, "value": redrawn(ginibre, every=0.25, heads=3), "bias": Alibi(0.2)}
+    yield "varying-redrawn-d20", {"dim": 20, "query": anew, "mask": Window(4)}
+    yield "varying-feedforward", {"dim": 3, "feedforward": FeedForward(steps, activation="tanh"), "layer_norm": "mix"}
+    yield "varying-euclidean", {"dim": 3, "space": "euclidean", "value": steps, "frozen": _frozen(3)}
+    yield "varying-linear-d2", {"dim": 2, "beta": Schedule([0.0, 0.5, 9.0], [1.0, 4.0, 2.0], "linear")}
+    yield "varying-noise-d3", {"dim": 3, "value": steps, "noise": 0.2}
+
+
+def _placed(n):
+    """Positions (E14) of n tokens."""
+    wide = {name: np.random.default_rng(k).standard_normal((3, 4, 2)) for k, name in enumerate(("query", "key"))}
+    uneven = Rope(base=20.0, positions=np.linspace(0.0, 3.0, n) ** 2)
+    e = sinusoids(n, 5, base=10.0, scale=0.7)
+    yield "rope-d2", {"dim": 2, "beta": 4.0, "position": Rope()}
+    yield "rope-full-d3", {"dim": 3, "beta": 4.0, "mask": "full", "position": Rope(frequencies=[0.3])}
+    yield "rope-heads-wide", {"dim": 2, "value": ginibre(2, 3), **wide, "position": Rope(base=9.0, fraction=0.5)}
+    yield "rope-d5-window-alibi", {"dim": 5, "mask": Window(4), "bias": Alibi(0.2), **_matrices(5), "position": uneven}
+    yield "rope-count-d3", {"dim": 3, "normaliser": "count", "position": uneven}
+    yield "rope-d20-masses", {"dim": 20, "beta": 4.0, "position": uneven, "masses": 0.5 + 7 * np.arange(n) % 5}
+    yield "rope-infinite-d5", {"dim": 5, "beta": np.inf, "mask": "full", **_matrices(5), "position": uneven}
+    yield "rope-euclidean", {"dim": 3, "space": "euclidean", "beta": 0.5, "position": uneven}
+    yield "rope-pre-feedforward", {
+        "dim": 3, "layer_norm": "pre", "feedforward": _wide_feedforward(3, "tanh"), "position": uneven
+    }  # fmt: skip
+    yield "absolute-d5", {"dim": 5, "beta": 2.0, "position": Absolute(e)}
+    yield "absolute-full-d5", {"dim": 5, "mask": "full", **_matrices(5), "position": Absolute(e)}
+    yield "absolute-euclidean-heads", {"dim": 5, "space": "euclidean", **_heads(5, 2), "position": Absolute(e)}
+
+
 def _weighted(n):
     """Masses (E2), (E3) of n tokens, (n,), or (n, n) where some rows do not count some tokens."""
     i, j = np.arange(n)[:, None], np.arange(n)
@@ -208,13 +250,121 @@ def _weighted(n):
     yield "masses-rows-d20", {"dim": 20, "beta": 4.0, "mask": Window(5, causal=False), **rows}
     yield "masses-rows-frozen-d2", {"dim": 2, "normaliser": "count", "frozen": _frozen(2), **rows}
     yield "masses-rows-infinite-d3", {"dim": 3, "beta": np.inf, "query": ginibre(3, 8), "frozen": _frozen(3), **rows}
+    yield "masses-relu-l2-d3", {"dim": 3, "kernel": "relu", "normaliser": "l2", "mask": "full", **one}
+    yield "masses-rows-others-d2", {"dim": 2, "kernel": "sigmoid", "normaliser": Normaliser("count", own=False), **rows}
+    yield "masses-sinkhorn-d2", {"dim": 2, "mask": "full", "normaliser": "sinkhorn", **one}
     yield "masses-rows-rescaled-d3", {"dim": 3, "space": "rescaled", "mask": "full", "beta": 0.5, **rows}
 
 
+def _own_masks(n):
+    """(E19): masks and biases of n tokens, by name, as arrays, sparse, as functions, and for each head."""
+    draw = np.random.default_rng(7)
+    graph = (draw.random((n, n)) < 0.3) | np.eye(n, dtype=bool)
+    blind = draw.random((n, n)) < 0.4  # not every token sees itself
+    blind[np.arange(n), (np.arange(n) + 1) % n] = True
+    two, bias = np.stack([graph, np.tril(graph)]), draw.standard_normal((n, n))
+    mass = {"masses": 0.5 + 7 * np.arange(n) % 5}
+    yield "graph-d2", {"dim": 2, "beta": 9.0, "mask": graph}
+    yield "graph-blind-d3", {"dim": 3, "beta": 9.0, "mask": blind}
+    yield "graph-causal-d3", {"dim": 3, "beta": 9.0, "mask": np.tril(graph)}
+    yield "graph-heads-d5", {"dim": 5, "mask": two, **_heads(5, 2)}
+    yield "graph-heads-alone", {"dim": 2, "beta": 2.0, "mask": ("causal", Window(3, causal=False))}
+    yield "graph-d20", {"dim": 20, "beta": 4.0, "mask": graph}
+    yield "graph-count-d2", {"dim": 2, "mask": blind, "normaliser": "count"}
+    yield "graph-scaled-count-d3", {"dim": 3, "beta": 16.0, "mask": graph, "normaliser": "scaled-count"}
+    yield "graph-infinite-d3", {"dim": 3, "beta": np.inf, "mask": graph, "query": ginibre(3, 8), "frozen": _frozen(3)}
+    yield "graph-frozen-empty-rows", {"dim": 2, "mask": np.triu(graph, 1), "frozen": _frozen(2)}
+    yield "graph-alibi-d5", {"dim": 5, "mask": graph, "bias": Alibi(0.3)}
+    yield "graph-masses-d3", {"dim": 3, "mask": graph, **mass}
+    yield "graph-masses-count", {"dim": 2, "mask": blind, "normaliser": "count", "bias": bias, **mass}
+    yield "graph-masses-infinite", {"dim": 2, "beta": np.inf, "mask": graph, "query": ginibre(2, 8), **mass}
+    yield "graph-pre-d3", {"dim": 3, "mask": graph, "layer_norm": "pre"}
+    yield "graph-noise-d2", {"dim": 2, "mask": graph, "noise": 0.3}
+    yield "graph-feedforward", {"dim": 3, "mask": graph, "feedforward": _wide_feedforward(3, "tanh")}
+    yield "graph-euclidean", {"dim": 2, "space": "euclidean", "mask": graph, "beta": 0.5}
+    yield "graph-rescaled-d2", {"dim": 2, "space": "rescaled", "mask": graph}
+    yield "graph-rescaled-bias-d5", {"dim": 5, "space": "rescaled", "mask": blind, "bias": bias, "beta": 0.3}
+    yield "graph-rescaled-infinite", {"dim": 2, "space": "rescaled", "beta": np.inf, "mask": graph}
+    yield "dilated-d3", {"dim": 3, "beta": 9.0, "mask": Dilated(3, gap=2)}
+    yield "dilated-both-d2", {"dim": 2, "beta": 9.0, "mask": Dilated(3, gap=3, causal=False)}
+    yield "blocks-d3", {"dim": 3, "beta": 9.0, "mask": Blocks(4, width=2)}
+    yield "blocks-both-d2", {"dim": 2, "beta": 9.0, "mask": Blocks(4, causal=False)}
+    yield "prefix-d5", {"dim": 5, "beta": 4.0, "mask": Prefix(6)}
+    yield "prefix-d20", {"dim": 20, "beta": 4.0, "mask": Prefix(6)}
+    yield "sink-d2", {"dim": 2, "beta": 9.0, "mask": Sink(3, sinks=2)}
+    yield "random-graph-d3", {"dim": 3, "beta": 9.0, "mask": RandomGraph(0.3, seed=1)}
+    yield "bias-d3", {"dim": 3, "beta": 9.0, "bias": bias}
+    yield "bias-full-d20", {"dim": 20, "mask": "full", "bias": bias}
+    yield "bias-heads", {"dim": 3, "bias": np.stack([bias, bias.T]), **_heads(3, 2)}
+    yield "bias-blocks-rescaled", {"dim": 2, "space": "rescaled", "mask": Blocks(4), "bias": bias}
+    yield "bias-sparse", {"dim": 2, "mask": graph, "bias": sparse.csr_array(bias * (bias > 1))}
+
+
+def _interactions():
+    """Kernels (E15) and normalisers (E16), (E17)."""
+    window = Window(4, causal=False)
+    yield "relu-d2", {"dim": 2, "beta": 3.0, "kernel": "relu"}
+    yield "sigmoid-full-d3-heads", {"dim": 3, "mask": "full", "kernel": Kernel("sigmoid", bias=-1.0), **_heads(3, 2)}
+    yield "power-count-d3", {"dim": 3, "beta": 1.5, "kernel": Kernel("power", power=3.0), "normaliser": "count"}
+    yield "softplus-window-d5", {"dim": 5, "kernel": "softplus", "mask": window, **_matrices(5)}
+    yield "linear-none-d2", {"dim": 2, "beta": 0.5, "kernel": "linear", "normaliser": "none", "mask": "full"}
+    yield "cosine-l2-d3", {"dim": 3, "kernel": "cosine", "normaliser": "l2", "mask": "full"}
+    yield "gaussian-sink-d2", {"dim": 2, "kernel": Kernel("gaussian", width=0.7), "normaliser": Normaliser("sink")}
+    yield "bounded-full-d3", {"dim": 3, "kernel": Kernel("bounded", radius=1.1), "mask": "full"}
+    yield "own-d2", {"dim": 2, "beta": 2.0, "kernel": lambda s: np.exp(s) / (1 + s * s)}
+    yield "own-d20", {"dim": 20, "beta": 2.0, "kernel": lambda overlap, distance: np.exp(overlap - distance**3)}
+    yield (
+        "own-frozen-alibi-d3",
+        {"dim": 3, "kernel": own_choice, "frozen": _frozen(3), "bias": Alibi(0.2), "normaliser": Normaliser(own=False)},
+    )
+    yield "own-libm-d3", {"dim": 3, "kernel": "1.5 + tanh(logit) + sin(logit) / 3 + log1p(distance)", "mask": "full"}
+    yield "own-euclidean-d1", {"dim": 1, "space": "euclidean", "kernel": "exp(-distance)", "value": [[-1.0]]}
+    yield "own-euclidean-d5", {"dim": 5, "space": "euclidean", "kernel": "1 / (1 + distance**2)", **_matrices(5)}
+    yield "own-pre-d3", {"dim": 3, "kernel": "sigmoid", "normaliser": "count", "layer_norm": "pre"}
+    yield "own-noise-d2", {"dim": 2, "kernel": "relu", "beta": 2.0, "noise": 0.3, "normaliser": "count"}
+    yield "exp-none-d2", {"dim": 2, "beta": 0.5, "normaliser": "none"}
+    yield "exp-l2-full-d3", {"dim": 3, "beta": 9.0, "normaliser": "l2", "mask": "full"}
+    yield "exp-sink-d2", {"dim": 2, "beta": 9.0, "normaliser": Normaliser("sink", logit=4.0)}
+    yield "exp-sink-heads-d20", {"dim": 20, "normaliser": Normaliser("sink", own=False, logit=1.0), **_heads(20, 2)}
+    yield "exp-others-d3", {"dim": 3, "beta": 4.0, "normaliser": Normaliser(own=False), "value": ginibre(3, 3)}
+    yield "exp-others-count-d2", {"dim": 2, "normaliser": Normaliser("count", own=False), "mask": "full"}
+    yield (
+        "exp-positions-d3",
+        {"dim": 3, "bias": Alibi((0.1, 0.4)), "normaliser": Normaliser("positions", own=False), **_heads(3, 2)},
+    )
+    yield "sinkhorn-d2", {"dim": 2, "beta": 3.0, "mask": "full", "normaliser": "sinkhorn"}
+    yield "sinkhorn-window-d3", {"dim": 3, "mask": window, "normaliser": "sinkhorn", "bias": Alibi(0.1), **_heads(3, 2)}
+    yield "sinkhorn-own-d5", {"dim": 5, "mask": "full", "normaliser": "sinkhorn", "kernel": "exp(-distance)"}
+
+
+def own_choice(overlap, logit):
+    """A function of statements."""
+    much = max(logit, 0.1)
+    return much if overlap > 0 else np.exp(logit)
+
+
 def every_model_option(n_tokens=None):
-    """All of them, as a list of Named; those with masses too, if the number of tokens is given."""
-    families = (_sphere(), _layer_norms(), _open_spaces(), _noisy(), _weighted(n_tokens) if n_tokens else ())
+    """All of them, as a list of Named; those with masses, masks or positions too, if the number of tokens is given."""
+    families = (
+        _sphere(),
+        _layer_norms(),
+        _open_spaces(),
+        _noisy(),
+        _varying(),
+        _interactions(),
+        _placed(n_tokens or 1),
+    )
+    if n_tokens:
+        families += (_weighted(n_tokens), _own_masks(n_tokens))
     return [Named(name, Model(**options)) for family in families for name, options in family]
+
+
+def size_of(model, usual):
+    """For how many tokens a model is, where it has arrays that say so."""
+    for part in (model.masses, model.bias):
+        if isinstance(part, np.ndarray):
+            return part.shape[-1]
+    return getattr(model.mask, "n_tokens", usual)
 
 
 def tokens_for(model, n, seed=0, runs=None):

@@ -242,5 +242,5 @@ def test_a_function_of_arrays_is_compiled():
     compiled = of_arrays(made, types.Array(float64, 2, "C"), float64)
     assert_allclose(compiled(x, 0.5), made(x, 0.5), rtol=1e-14)
     for given in (lambda x: x.nothing, lambda x: np.block([x]), Odd().weight):
-        with pytest.raises(EngineError, match=r"cannot be compiled: .*\. engine='reference' runs it"):
+        with pytest.raises(EngineError, match=r"cannot be compiled: .*\. Use engine='reference'"):
             of_arrays(own("drift", given, ("x",)), types.Array(float64, 2, "C"))

@@ -18,7 +18,10 @@ from tokenflock.door import open_door, stand_in
 
 _HOME = {
     **dict.fromkeys(("Model", "velocity"), "tokenflock.model"),
+    **dict.fromkeys(("Kernel", "Normaliser"), "tokenflock.interaction"),
     **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
+    **dict.fromkeys(("Absolute", "Rope", "sinusoids"), "tokenflock.positions"),
+    **dict.fromkeys(("Blocks", "Dilated", "Prefix", "RandomGraph", "Sink"), "tokenflock.masks"),
     **dict.fromkeys(
         ("uniform", "cap", "cube", "orthonormal", "planted", "von_mises_fisher", "gaussian", "equiangular"),
         "tokenflock.start",
@@ -33,7 +36,8 @@ _HOME = {
     **dict.fromkeys(("diagnose",), "tokenflock.diagnosis"),
     **dict.fromkeys(("sweep",), "tokenflock.sweeps"),
     **dict.fromkeys(("study",), "tokenflock.papers.studies"),
-    **dict.fromkeys(("Flow", "Schedule", "gradient"), "tokenflock.flow"),
+    **dict.fromkeys(("Flow", "gradient"), "tokenflock.flow"),
+    **dict.fromkeys(("Schedule", "redrawn"), "tokenflock.varying"),
     **dict.fromkeys(("view",), "tokenflock.explorer.widget"),
     **dict.fromkeys(("export",), "tokenflock.explorer.export"),
 }

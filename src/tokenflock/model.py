@@ -2,7 +2,7 @@ r"""THE EQUATIONS. Every system of the papers, once, in plain numpy; every other
 
 Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values V_h, time t (depth).
 
-(E1)  logits      s_ij = beta x_i' B x_j - slope |i - j|          over the visible j:  lo_i <= j < hi_i
+(E1)  logits      s_ij = beta x_i' B x_j + b_ij                    over the visible j:  lo_i <= j < hi_i, or (E19)
 (E2)  softmax     A_ij = a_ij exp(s_ij) / sum_k a_ik exp(s_ik);  beta = inf: equal shares of the largest logits
 (E3)  count       A_ij = a_ij exp(s_ij) / sum_k a_ik over the visible k;  scaled-count: exp(s_ij - beta) instead
                   masses a_ij = a_j: how often token j counts, 1 without them; or as seen from each row i
@@ -18,6 +18,15 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E11) noise       dx_i = (E6 or E7) dt + noise P_{x_i} o dW_i     (Stratonovich: spherical Brownian motion)
 (E12) layers      x_i <- N(x_i + dt D_i), then x_i <- N(x_i + dt F(x_i)), N the layer norm's own step (`layer`)
 (E13) rescaled layers, R = I + dt V:  z_i <- z_i + dt R^-1 V p_i,  with A from x = R^k z
+(E14) positions   s_ij = beta (R_i Q y_i)' R_j K y_j - slope |i - j|:  y_i = x_i, R_i turns pairs of numbers (`Rope`);
+                  or y_i = x_i + e_i, R_i = 1 (`Absolute`). What moves stays x_j
+(E15) kernels     w_ij = k(s_ij, <x_i, x_j>, |x_i - x_j|) in place of exp(s_ij)                 (interaction.py)
+(E16) normalisers A_ij = a_ij w_ij / Z_i; Z_i = sum_k a_ik w_ik (softmax) | sum_k a_ik (count) | 1 (none)
+                  | sqrt(sum_k a_ik w_ik^2) (l2) | e^b + sum_k a_ik w_ik (sink) | sum_k a_ik e^bias_ik (positions);
+                  own=False: sums without k = i; a row with Z_i = 0 has weights 0
+(E17) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
+(E18) weights that change: Q, K, V, beta, w, a, b of time t; a layer has those of the time at which it begins
+(E19) own masks   row i of head h sees the j with mask_hij = 1 (masks.py);  its bias b_hij = -slope_h |i - j|, or any
 """
 
 from __future__ import annotations
@@ -26,53 +35,63 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tokenflock.arguments import instance, scalar
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
-from tokenflock.rules import check
-from tokenflock.sphere import retract, tangent
+from tokenflock.graphs import dense_bias
+from tokenflock.interaction import Kernel, Normaliser, shares, weight_fault, with_frozen
+from tokenflock.masks import Mask, has_table, heads_of, n_fixed, sees, written
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
+from tokenflock.positions import Absolute, Rope, angles, n_given, turn
+from tokenflock.rescaling import Rescaling as Rescaling
+from tokenflock.rescaling import flow_at as flow_at
+from tokenflock.rescaling import flow_at_layer as flow_at_layer
+from tokenflock.rules import check, check_tokens
+from tokenflock.sphere import tangent
+from tokenflock.varying import held
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
 # Hardmax shares the weight among logits equal to rounding: without a tolerance a rotation would break exact ties.
 TIE = 1e-12
-# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
-UNSEEN = -1e9
 # Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
 LARGEST_EXPONENT = 690.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E13)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E19)."""
 
     dim: int
     beta: float = 1.0
     query: Any = None
     key: Any = None
     value: Any = None
-    mask: str | Window = "causal"
-    bias: Alibi | None = None
-    normaliser: str = "softmax"
+    mask: Mask = "causal"
+    bias: Any = None
+    normaliser: str | Normaliser = "softmax"
     space: str = "sphere"
     layer_norm: str | LayerNorm = "post"
     feedforward: FeedForward | None = None
     frozen: Frozen | None = None
     noise: float = 0.0
     masses: Any = None
+    position: Rope | Absolute | None = None
+    kernel: Any = "exp"
+    varying: Any = None
 
     def __post_init__(self) -> None:
         check(self)
 
     @cached_property
     def n_heads(self) -> int:
-        """H: the leading axis of query, key or value; 1 without one."""
-        return max([len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3], default=1)
+        """H: the leading axis of query, key, value, mask or bias; 1 without one."""
+        matrices = [len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3]
+        return max([*matrices, heads_of(self.mask), heads_of(self.bias)])
 
     @cached_property
     def form(self) -> Array:
@@ -80,6 +99,11 @@ class Model:
         eye = np.eye(self.dim)[None]
         query, key = (eye if m is None else m.reshape(-1, *m.shape[-2:]) for m in (self.query, self.key))
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
+
+    @property
+    def width(self) -> int:
+        """k: how many numbers a query has."""
+        return max([m.shape[-2] for m in (self.query, self.key) if m is not None], default=self.dim)
 
     @cached_property
     def values(self) -> Array:
@@ -89,8 +113,9 @@ class Model:
 
     @cached_property
     def slopes(self) -> Array:
-        """ALiBi slopes, (H,)."""
-        return np.broadcast_to(np.asarray(self.bias.slope if self.bias else 0.0, dtype=float), (self.n_heads,))
+        """ALiBi slopes, (H,); 0 without ALiBi."""
+        slope = self.bias.slope if isinstance(self.bias, Alibi) else 0.0
+        return np.broadcast_to(np.asarray(slope, dtype=float), (self.n_heads,))
 
     @cached_property
     def norm(self) -> LayerNorm:
@@ -103,14 +128,54 @@ class Model:
         return self.space == "sphere" and self.norm.has_radius
 
     @property
+    def usual(self) -> bool:
+        """Whether its weights are those of (E2) and (E3)."""
+        return isinstance(self.kernel, str) and isinstance(self.normaliser, str)
+
+    @property
+    def own_kernel(self) -> Kernel | None:
+        """The kernel (E15), None for exp."""
+        return None if isinstance(self.kernel, str) else self.kernel
+
+    @cached_property
+    def divisor(self) -> Normaliser:
+        """The normaliser with its numbers."""
+        return Normaliser(self.normaliser) if isinstance(self.normaliser, str) else self.normaliser
+
+    @property
+    def n_tokens(self) -> int | None:
+        """For how many tokens it says something of every single one; None: for any number."""
+        parts = (n_given(self.position), *(n_fixed(part) for part in (self.masses, self.mask, self.bias)))
+        return next((n for n in parts if n is not None), None)
+
+    @property
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
+
+    @cached_property
+    def _of_tokens(self) -> dict[int, Model | None]:
+        return {}
+
+    def written(self, n_tokens: int) -> Model:
+        """The model of so many tokens: a mask or bias that is a function, or one for each head, is written out."""
+        if n_tokens not in self._of_tokens:
+            mask, bias = written(self.mask, self.bias, n_tokens, self.frozen is not None)
+            same = mask is self.mask and bias is self.bias
+            self._of_tokens.clear()
+            self._of_tokens[n_tokens] = None if same else self.with_options(mask=mask, bias=bias)
+        return self._of_tokens[n_tokens] or self
 
     def with_options(self, **options: Any) -> Model:
-        """A copy with some fields changed, checked again."""
-        return replace(self, **options)
+        """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
+        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
+        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
+        return replace(self, **{"varying": kept} | options)
+
+    def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
+        """The model with the weights of time t (E18). middle: a time on the same side of every jump, t if left out."""
+        return held(self, t, t if middle is None else middle, run) if self.varying else self
 
 
 Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equations
@@ -119,14 +184,6 @@ Model.__doc__ = f"{Model.__doc__}\n\n{__doc__}"  # help(Model) shows the equatio
 def kind_at(norm: LayerNorm, t: float) -> str:
     """The layer norm in force at time t: only `mix` changes, from post to pre (E10)."""
     return norm.kind if norm.kind != "mix" else ("post" if t < norm.switch else "pre")
-
-
-def phases(model: Model, t_end: float) -> list[tuple[float, str]]:
-    """Stretches of smooth time, [(end, kind of layer norm)]: a scheme must not step across the switch of `mix`."""
-    norm = model.norm
-    if model.space != "sphere" or norm.kind != "mix":
-        return [(t_end, norm.kind)]
-    return [(min(norm.switch, t_end), "post"), (t_end, "pre")]
 
 
 def is_scalar(matrices: Array) -> bool:
@@ -144,44 +201,6 @@ def less(matrices: Array) -> Array:
     return np.asarray(matrices - most[..., None, None] * np.eye(matrices.shape[-1]))
 
 
-def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row i sees lo_i <= j < hi_i (E1). Every mask here is an interval."""
-    i = np.arange(n)
-    if mask == "full":
-        return np.zeros(n, int), np.full(n, n)
-    if isinstance(mask, Window):
-        ahead = 1 if mask.causal else mask.width
-        return np.maximum(i - mask.width + 1, 0), np.minimum(i + ahead, n)
-    return np.zeros(n, int), i + 1
-
-
-class Rescaling(NamedTuple):
-    """What turns z into x in rescaled space, exp(tV) or R^k, as exp(log) matrix: no overflow at any time."""
-
-    matrix: Array
-    log: float
-
-
-def flow_at(model: Model, t: float) -> Rescaling:
-    """exp(tV) (E8), with the largest real part sigma of an eigenvalue taken out; the identity in other spaces."""
-    if model.space != "rescaled":
-        return Rescaling(np.eye(model.dim), 0.0)
-    from scipy.linalg import expm
-
-    total = model.values.sum(axis=0)
-    sigma = float(np.linalg.eigvals(total).real.max())
-    return Rescaling(expm(t * (total - sigma * np.eye(model.dim))), sigma * t)
-
-
-def flow_at_layer(model: Model, k: int, dt: float) -> Rescaling:
-    """R^k with R = I + dt V (E13), with the spectral radius taken out; the identity in other spaces."""
-    if model.space != "rescaled":
-        return Rescaling(np.eye(model.dim), 0.0)
-    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
-    rho = float(np.abs(np.linalg.eigvals(step)).max())
-    return Rescaling(np.linalg.matrix_power(step / rho, k), k * math.log(rho))
-
-
 def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) u_hi with s_hij = <u_hi, x_j>, (H, n, d): B_h' x_i times beta. beta = inf counts as 1 here.
 
@@ -190,7 +209,7 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """
     beta = 1.0 if math.isinf(model.beta) else model.beta
     if model.space != "rescaled":
-        u: Array = x @ (beta * model.form)
+        u: Array = x @ (beta * model.form) if model.position is None else beta * looked(model, x, model.query)
         return u
     ahead = x @ flow.matrix.T
     size = np.abs(ahead).max(axis=-1, keepdims=True)
@@ -201,34 +220,42 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     return u
 
 
-def log2_masses(model: Model, n: int) -> Array:
-    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
-    a = masses(model, n)
-    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
+def keys(model: Model, x: Array) -> Array:
+    """(E1) w_hj with s_hij = <u_hi, w_hj>, (H or 1, n, k): the tokens themselves where B = Q'K is all that matters."""
+    return x[None] if model.position is None else looked(model, x, model.key)
+
+
+def looked(model: Model, x: Array, matrices: Array | None) -> Array:
+    """(E14) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens that have positions."""
+    check_tokens(model, len(x))
+    y = x + model.position.vectors if isinstance(model.position, Absolute) else x
+    y = np.broadcast_to(
+        y if matrices is None else y @ np.swapaxes(matrices, -1, -2), (model.n_heads, len(x), model.width)
+    )
+    return turn(y, angles(model.position, model.width, len(x))) if isinstance(model.position, Rope) else y
 
 
 def masses(model: Model, n: int) -> Array:
     """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
     if model.masses is None:
         return np.ones((1, n))
-    if model.masses.shape[-1] != n:
-        advice = "Give one mass for every token of the start."
-        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
+    check_tokens(model, n)
     a: Array = np.atleast_2d(model.masses)
     return a
 
 
-def sees(mask: str | Window, n: int) -> np.ndarray:
-    """Whether i sees j, (n, n)."""
-    lo, hi = visible(mask, n)
-    return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
+def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Array:
+    """(E1), (E19) b_hij of every head, (H or 1, n, n); only of the rows first .. stop - 1."""
+    if not has_table(model.bias):
+        i, j = np.arange(n)[first:stop, None], np.arange(n)
+        return np.asarray(-model.slopes[:, None, None] * np.abs(i - j))
+    return dense_bias(model.bias, n, first, stop)
 
 
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
-    i, j = np.arange(len(x))[:, None], np.arange(len(x))
     u = queries(model, x, flow)
-    s = u @ x.T - model.slopes[:, None, None] * np.abs(i - j)
+    s = u @ np.swapaxes(keys(model, x), -1, -2) + biases(model, len(x))
     s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
@@ -240,12 +267,12 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     leader. What rounding put above the leader is level with it.
     """
     s = logits(model, x, flow)
-    u, leader = queries(model, x, flow), s.argmax(axis=-1)
+    u, leader, b = queries(model, x, flow), s.argmax(axis=-1), np.broadcast_to(biases(model, len(x)), s.shape)
     top = np.take_along_axis(s, leader[..., None], axis=-1)
     for h, i in np.ndindex(*leader.shape):
-        m, j, seen = leader[h, i], np.arange(len(x)), np.isfinite(s[h, i])
+        m, seen = leader[h, i], np.isfinite(s[h, i])
         for _ in range(2):  # the second time from the right leader, if rounding chose the first
-            less = (x - x[m]) @ u[h, i] - model.slopes[h] * (np.abs(i - j) - abs(i - m))
+            less = (x - x[m]) @ u[h, i] + (b[h, i] - b[h, i, m])
             less = np.where(seen, less, -np.inf)
             m = m if less.max() <= 0.0 else less.argmax()
         s[h, i] = np.minimum(less, 0.0)
@@ -254,7 +281,11 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
 
 def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = None) -> Array:
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
-    flow = flow_at(model, t) if flow is None else flow
+    model, flow = model.at(t), flow_at(model, t) if flow is None else flow
+    if not model.usual:
+        return shares(
+            model, logits(model, x, flow), x, biases(model, len(x)), with_frozen(masses(model, len(x)), model.frozen)
+        )
     hard = math.isinf(model.beta)
     if model.space == "rescaled" and not hard:
         less, top = drops(model, x, flow)
@@ -263,10 +294,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
         less = s - top
-    weight = masses(model, len(x))
-    if model.frozen is not None:
-        fixed = np.broadcast_to(model.frozen.weights, (len(weight), len(model.frozen.weights)))
-        weight = np.concatenate([weight, fixed], axis=1)
+    weight = with_frozen(masses(model, len(x)), model.frozen)
     if model.normaliser == "softmax":
         a: Array = weight * (less >= -TIE * (1 + np.abs(top)) if hard else np.exp(less))
         count = a.sum(axis=-1, keepdims=True)
@@ -308,7 +336,7 @@ def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     return pulled + (m * x @ values).sum(axis=0), tangent(x, pulled + (m * x @ less(values)).sum(axis=0))
 
 
-def _length(d: Array) -> Array:
+def size_of(d: Array) -> Array:
     """|d_i|, with 1 where d_i = 0: normalising nothing gives nothing."""
     size = np.linalg.norm(d, axis=-1)
     return np.where(size > 0, size, 1.0)
@@ -318,7 +346,7 @@ def rates(
     model: Model, x: Array, t: float = 0.0, radius: Array | None = None, kind: str | None = None
 ) -> tuple[Array, Array]:
     """(E6)-(E8), (E10) x' (n, d) and r' (n,). kind: the layer norm in force, from t if left out."""
-    flow = flow_at(model, t)
+    model, flow = model.at(t), flow_at(model, t)
     still = np.zeros(len(x))
     if model.space == "rescaled":
         p, _ = pulls(model, x, flow)
@@ -331,7 +359,7 @@ def rates(
     d, along = d + extra, along + tangent(x, extra)
     r = np.full(len(x), model.norm.radius) if radius is None else radius
     norm = model.norm
-    size, growth = _length(d), np.sum(x * d, axis=-1)
+    size, growth = size_of(d), np.sum(x * d, axis=-1)
     scales: dict[str, Callable[[], tuple[float | Array, Array]]] = {
         "post": lambda: (1.0, still),
         "pre": lambda: (r, growth),
@@ -352,40 +380,14 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     if model.space == "sphere" and off > NEAR:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
+    check_tokens(model, len(x))
     r = None if radius is None else matrix("radius", radius, (len(x),))
+    model = model.written(len(x))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
     if not np.isfinite(found).all():
+        if not model.usual and (told := weight_fault(model, logits(model, x, flow_at(model, t)), x, t)):
+            raise told
         advice = "Lower beta, the weights or the tokens; for large beta normaliser='scaled-count'."
         raise bad("x", "tokens whose velocity is beyond the range of float64", "tokens with a finite velocity", advice)
     return found
-
-
-def layer(model: Model, x: Array, radius: Array, k: int, dt: float) -> tuple[Array, Array]:
-    """(E12), (E13) Layer k of the discrete-time transformer: one attention block of step dt, then the feed-forward."""
-    flow, t = flow_at_layer(model, k, dt), k * dt
-    if model.space == "rescaled":
-        total = model.values.sum(axis=0)
-        p, _ = pulls(model, x, flow)
-        u = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
-        u = np.linalg.solve(np.eye(model.dim) + dt * total, u.T).T
-        return x + dt * (u if model.feedforward is None else feedforward(model, u)), radius
-    x, radius = sublayer(model, x, radius, drive(model, x, flow)[0], t, dt)
-    if model.feedforward is not None:
-        x, radius = sublayer(model, x, radius, feedforward(model, x), t, dt)
-    return x, radius
-
-
-def sublayer(model: Model, x: Array, radius: Array, d: Array, t: float, dt: float) -> tuple[Array, Array]:
-    """The residual step of (E12) with update d, in the way of each layer norm."""
-    if model.space == "euclidean":
-        return x + dt * d, radius
-    norm, size = model.norm, _length(d)[:, None]
-    kind = kind_at(norm, t)
-    if kind in ("pre", "peri"):
-        y = radius[:, None] * x + dt * (d if kind == "pre" else d / size)
-        radius = np.linalg.norm(y, axis=-1)
-        return y / radius[:, None], radius
-    alpha = norm.alpha * (1 + t) ** -norm.decay
-    step = {"post": d, "ngpt": alpha * d / size, "sqrt": d / math.sqrt(t + 1)}[kind]
-    return retract(x + dt * step), radius

@@ -27,10 +27,12 @@ from tokenflock.engine.contract import Engine, EnsembleEngine, Stepper, Task
 from tokenflock.engine.machine import environment
 from tokenflock.engine.traits import no_implicit, pace, traits
 from tokenflock.errors import SpecError, bad, clash
+from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
-from tokenflock.model import Model, masses
+from tokenflock.model import Model
 from tokenflock.preparation import prepared
+from tokenflock.rules import check_tokens
 from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
 from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
 from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
@@ -123,6 +125,8 @@ class Request:
         if dt is not None and end / dt > MOST_STEPS:
             advice = "Raise dt, lower t_end, or take an adaptive scheme."
             raise bad("dt", dt, f"at least {end / MOST_STEPS:.3g}, {MOST_STEPS:g} steps to the end", advice)
+        for name, one in (self.model.varying or {}).items():
+            one.check(name, end)
         switches = self._switches and end > LONG / pace(self.model)
         return Checked((end, scheme, dt, rtol, atol, self.dtype, int(self.seed), switches), kept)
 
@@ -176,7 +180,11 @@ class Request:
     def starting(self, start: Any) -> Job:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
-        return Job(self, x, self.engine_for(x.shape[-2]))
+        named = isinstance(self.model.mask, str) and self.model.bias is None
+        model = self.model if named else self.model.written(x.shape[-2])
+        check_weights(model, x)
+        request = self if model is self.model else Request(model, *self.settings)
+        return Job(request, x, request.engine_for(x.shape[-2]))
 
 
 @prepared
@@ -269,8 +277,7 @@ def check_start(model: Model, start: Any) -> Array:
     if x.size == 0:
         what = "an empty ensemble" if x.ndim == 3 and len(x) == 0 else "no tokens"
         raise bad("start.shape", x.shape, "at least one run and one token", f"This is {what}.")
-    if model.masses is not None:
-        masses(model, x.shape[-2])  # says what does not fit
+    check_tokens(model, x.shape[-2])
     if not np.isfinite(x).all():
         raise bad(
             "start", "an array with nan or inf", "finite numbers", "Look for a division by zero where it is made."
@@ -331,7 +338,8 @@ def fixed_step(model: Model, scheme: str, dt: Any, adaptive: bool) -> float | No
 
 def _check_invertible(model: Model, dt: float) -> None:
     """(E13) divides by R = I + dt V."""
-    step = np.eye(model.dim) + dt * model.values.sum(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # such a step is refused below
+        step = np.eye(model.dim) + dt * model.values.sum(axis=0)
     if np.linalg.cond(step) > 1e12:
         raise bad("dt", dt, "a step for which I + dt V is invertible", "Change dt a little, or use space='euclidean'.")
 

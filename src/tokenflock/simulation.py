@@ -18,6 +18,7 @@ from tokenflock.accessor import register
 from tokenflock.arguments import flag, warn
 from tokenflock.engine.contract import Merger, Outcome, Task
 from tokenflock.errors import EngineError, SpecError, bad, clash
+from tokenflock.faults import fault_after
 from tokenflock.geometry import Array
 from tokenflock.model import Model
 from tokenflock.preparation import prepared
@@ -84,6 +85,8 @@ def simulate(
     flag("throw", throw)
     began = clock.perf_counter()
     found = job.run(reducers, positions, progress)
+    if not model.usual:
+        _blame(job, found)
     data = _dataset(job, found, clock.perf_counter() - began)
     if throw:
         _tell_failures(found)
@@ -177,6 +180,19 @@ def _checked_reducers(reduce: Mapping[str, Reducer] | None, positions: bool) -> 
     return reducers
 
 
+def _blame(job: Job, found: Finished) -> None:
+    """Note what a kernel of the user's did wrong in the first run that failed."""
+    for r, record in enumerate(found.records):
+        if record.outcome in (Outcome.NOT_FINITE, Outcome.SMALL) and not record.note:
+            k = record.filled if record.frames is not None else 0
+            start = job.start if job.start.ndim == 2 else job.start[r]
+            x = start if not k or record.frames is None else record.frames[k - 1, :, : start.shape[1]]
+            record.note = fault_after(
+                found.task, np.array(x, dtype=np.float64), float(found.times[k - 1]) if k else 0.0
+            )
+            return
+
+
 def _tell_failures(found: Finished) -> None:
     """Raise if every run failed; if some of an ensemble did, the others are an answer: say which failed, and why."""
     failed = {
@@ -186,15 +202,16 @@ def _tell_failures(found: Finished) -> None:
     }
     if not failed:
         return
-    why = next(iter(failed.values())).outcome
+    why, blame = next((r.outcome, r.note) for r in failed.values())
+    told = " ".join(part for part in (blame, why.value) if part)
     if len(failed) == len(found.records):
         reached = min(record.t for record in failed.values() if record.outcome is why)
         where = f"(Reached t = {reached:.6g} of {found.task.t_end:g}; throw=False returns what there is.)"
-        raise EngineError(f"{why.value} {where}")
+        raise EngineError(f"{told} {where}")
     listed = [f"run {r} at t = {record.t:.4g}" for r, record in failed.items()]
     more = f" and {len(listed) - MOST_LISTED} more" if len(listed) > MOST_LISTED else ""
-    told = f"{len(failed)} of {len(found.records)} runs failed, {', '.join(listed[:MOST_LISTED])}{more}"
-    warn(f"{told}: their later frames are nan, see run.outcome. {why.value}")
+    which = f"{len(failed)} of {len(found.records)} runs failed, {', '.join(listed[:MOST_LISTED])}{more}"
+    warn(f"{which}: their later frames are nan, see run.outcome. {told}")
 
 
 @lru_cache

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock import masks as all_masks
 from tokenflock.accessor import register
 from tokenflock.arguments import (
     dataset,
@@ -41,9 +42,15 @@ from tokenflock.arguments import (
 )
 from tokenflock.arguments import path as a_path
 from tokenflock.errors import SpecError, bad
+from tokenflock.functions import Function
 from tokenflock.geometry import Array
-from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.graphs import Graph
+from tokenflock.masks import sees
+from tokenflock.model import Model, Rescaling, attention, biases, flow_at, flow_at_layer, masses, queries
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
+from tokenflock.positions import Absolute, Rope
+from tokenflock.varying import heard, told
+from tokenflock.weights import FAMILIES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,8 +64,15 @@ SHAPES = {"start": (TOKEN, AXIS), "x": (TIME, TOKEN, AXIS), "radius": (TIME, TOK
 ATTRIBUTES = ("schema", "model", "scheme", "engine", "dtype", "seed", "rtol", "atol", "t_end", "outcome", "versions")
 MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
 BLOCK = 1 << 20  # numbers held at a time while looking at attention
-# The options of a model that are records of their own.
-PARTS = {"mask": Window, "layer_norm": LayerNorm, "bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
+# The options of a model that are records of their own, of one kind or of several that differ in their fields.
+PARTS: dict[str, tuple[Any, ...]] = {
+    "mask": (*all_masks.FAMILIES, Graph),
+    "layer_norm": (LayerNorm,),
+    "bias": (Alibi, Graph),
+    "feedforward": (FeedForward,),
+    "frozen": (Frozen,),
+    "position": (Rope, Absolute),
+}
 
 
 def _is_seed(given: Any) -> bool:
@@ -79,10 +93,18 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
         name, value = field.name, model.norm if field.name == "layer_norm" else getattr(model, field.name)
         if isinstance(value, np.ndarray):
             arrays[name] = value
+        elif hasattr(value, "told"):
+            plain[name] = value.told()
         elif dataclasses.is_dataclass(value):
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+            parts.pop("varying", None)  # it stands with the model
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
-            plain[name] = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+            rest = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+            plain[name] = {key: part.told() if isinstance(part, Function) else part for key, part in rest.items()}
+        elif name == "varying":
+            if value:
+                plain[name], inner = told(value)
+                arrays |= {f"{name}_{key}": array for key, array in inner.items()}
         elif value is not None:
             plain[name] = "inf" if value == math.inf else value
     variables = {
@@ -110,10 +132,13 @@ def model_of(run: xr.Dataset) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise bad("model", run.attrs["model"], "a model with a beta", "Load a file that flock.save wrote.") from error
     arrays = {str(name)[6:]: run[name].values for name in run.data_vars if str(name).startswith("model_")}
-    for part, cls in PARTS.items():
+    if "varying" in plain:
+        inner = {name: arrays.pop(name) for name in list(arrays) if name.startswith("varying_")}
+        plain["varying"] = heard(plain["varying"], {k.partition("_")[2]: a for k, a in inner.items()}, FAMILIES)
+    for part, kinds in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
-        if isinstance(plain.get(part), dict):
-            plain[part] = _part(cls, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
+        if isinstance(plain.get(part), dict) and not (part in ("mask", "bias") and "names" in plain[part]):
+            plain[part] = _part(kinds, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
     plain |= arrays
     if wrong := sorted(plain.keys() - Model.__dataclass_fields__.keys()) or "dim" not in plain:
         raise bad(
@@ -122,9 +147,11 @@ def model_of(run: xr.Dataset) -> Model:
     return Model(**plain)
 
 
-def _part(cls: Any, plain: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    """A part of a model from what a file says of it."""
-    if unknown := sorted((plain.keys() | arrays.keys()) - cls.__dataclass_fields__.keys()):
+def _part(kinds: tuple[Any, ...], plain: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """A part of a model from what a file says of it: of the first kind that has such fields."""
+    given = plain.keys() | arrays.keys()
+    cls = next((kind for kind in kinds if given <= kind.__dataclass_fields__.keys()), kinds[0])
+    if unknown := sorted(given - cls.__dataclass_fields__.keys()):
         raise bad("model", f"a {cls.__name__} with {', '.join(unknown)}", "its fields", "Load what flock.save wrote.")
     try:
         return cls(**plain, **arrays)
@@ -222,14 +249,16 @@ def _is_boolean(model: Model, x: Array, t: float, dt: float | None, eps: float) 
         return False
     if math.isinf(model.beta):
         return bool((attention(model, x, t, flow).max(axis=-1) > 1 - 4 * eps).all())
-    ahead, (lo, hi), j = x @ flow.matrix.T, visible(model.mask, len(x)), np.arange(len(x))
-    weight = np.broadcast_to(masses(model, len(x)), (len(x), len(x)))
-    for u, slope in zip(queries(model, x, flow), model.slopes, strict=True):
+    ahead, n = x @ flow.matrix.T, len(x)
+    weight = np.broadcast_to(masses(model, n), (n, n))
+    for h, u in enumerate(queries(model, x, flow)):
         first, rows = 0, 8  # few rows first: most states that are not Boolean show it at once
-        while first < len(x):
+        while first < n:
             part = slice(first, first + rows)
-            seen = (j >= lo[part, None]) & (j < hi[part, None]) & (weight[part] > 0)
-            less = slope * np.abs(j[part, None] - j) - np.log(np.where(seen, weight[part], 1.0))
+            stop = min(part.stop, n)
+            sight, bias = sees(model.mask, n, first, stop), biases(model, n, first, stop)
+            seen = (sight if sight.ndim == 2 else sight[h]) & (weight[part] > 0)
+            less = -bias[h % len(bias)] - np.log(np.where(seen, weight[part], 1.0))
             if not _one_leader(x, ahead, u[part], less, seen, eps):
                 return False
             first, rows = first + rows, min(4 * rows, max(8, BLOCK // x.size))

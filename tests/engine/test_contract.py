@@ -43,7 +43,7 @@ def declined(name, model, dtype="float64"):
     if why is None:
         return False
     assert why.endswith((".", ")."))
-    x = models.tokens_for(model, 3 if model.masses is None else model.masses.shape[-1])
+    x = models.tokens_for(model, model.n_tokens or 3)
     with pytest.raises(EngineError) as refused:
         flock.simulate(model, x, 1.0, engine=name, dtype=dtype, scheme="euler", dt=0.5)
     assert why in str(refused.value)
@@ -154,8 +154,11 @@ def test_a_run_is_that_of_the_specification(case, scheme, name):
             plain.evaluations,
         )
     else:
-        # The switch of a mixed layer norm is met exactly, which cuts one more step; layers cannot be cut.
-        assert fast.steps == plain.steps == (7 if model.norm.kind == "mix" and scheme != "layers" else 6)
+        # The switch of a mixed layer norm is met exactly, which cuts one more step, and so is a jump of the weights;
+        # layers cannot be cut.
+        wanted = 7 if model.norm.kind == "mix" and scheme != "layers" else 6
+        assert fast.steps == plain.steps
+        assert plain.steps > wanted if model.varying and scheme != "layers" else plain.steps == wanted
 
 
 NOISY = [case for case in MODELS_OF_FEW if case.model.noise]

@@ -19,7 +19,7 @@ import tokenflock.engine
 from runs import followed, task
 from tokenflock.engine.compiled import pointers
 from tokenflock.engine.explicit import velocity as cpu_kernels
-from tokenflock.engine.explicit.terms import kernel_for
+from tokenflock.engine.explicit.terms import PRODUCTS_FROM_DIM, kernel_for
 from tokenflock.model import velocity
 from tolerances import close
 
@@ -31,9 +31,26 @@ N = 37  # more than one register of either dtype, and odd
 
 
 def test_the_list_of_models_reaches_every_kernel():
-    kernels = {"near2", "near3", "mutual", "general2", "general3", "general", "rare", "products", "mutual_products"}
-    kernels |= {"leader1", "leader2", "leader3", "leader", "leader_biased"}
-    assert {kernel_for(c.model) for c in MODELS} == kernels
+    found = {kernel_for(c.model) for c in MODELS}
+    assert {"near2", "near3", "mutual", "general", "rare", "products", "mutual_products", "leader_biased"} <= found
+    by_dimension = {name.rstrip("0123456789") for name in found}
+    assert {"near", "general", "leader"} <= by_dimension
+
+
+@pytest.mark.parametrize(
+    "dim", [pytest.param(d, marks=[] if d in (4, 9) else pytest.mark.slow) for d in range(2, PRODUCTS_FROM_DIM + 1)]
+)
+def test_the_kernels_of_every_dimension_are_right(dim, cpu):
+    """Coordinates are held in registers by a kernel for each dimension, up to where products take over."""
+    draw = np.random.default_rng(dim)
+    query, value = draw.standard_normal((2, dim, dim)) / np.sqrt(dim)
+    for space in ("sphere", "rescaled"):
+        for mask in ("full", "causal", flock.Window(5, causal=False)):
+            for options in ({"beta": 3.0}, {"query": query, "value": value, "beta": 2.0}):
+                model = flock.Model(dim=dim, mask=mask, space=space, **options)
+                x = models.tokens_for(model, 41, seed=dim)
+                tolerance = close("float64", 41, models.amplification(model, x))
+                assert_allclose(cpu.velocity(model, x), velocity(model, x), **tolerance, err_msg=kernel_for(model))
 
 
 @pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 130, 257, 401])

@@ -169,11 +169,12 @@ def untrue_elsewhere(options, x, how):
         run = {"t_end": how["t_end"], "times": 3, "scheme": how["scheme"]}
         session = Session()
         session.begin({"model": section, "start": {"array": x.tolist()}, "simulate": run})
-        while session.work() and time.process_time() - began < 2 * PATIENCE_S:
-            pass
+        while going := session.work():
+            if time.process_time() - began > 2 * PATIENCE_S:
+                break
         good = session.ended.startswith((Outcome.DONE.value, Outcome.COLLAPSED.value))
         frames = session._frames[: session.measured, :, : options["dim"]]
-        if good and (session.measured < session.total or session.failed):
+        if good and not going and (session.measured < session.total or session.failed):
             return f"explorer: {session.ended} after {session.measured} of {session.total} frames"
         sphere = options["space"] == "sphere"
         off = np.abs(np.linalg.norm(frames, axis=-1) - 1).max(initial=0.0) if sphere else 0.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # The section and the key of spec.build that each flag of simulate is. --seed is also that of the start.
 FLAGS = {
-    **dict.fromkeys("dim beta query key value mask normaliser space layer_norm noise".split(), "model"),
+    **dict.fromkeys("dim beta query key value mask kernel normaliser space layer_norm noise".split(), "model"),
     **dict.fromkeys("tokens start start_file runs".split(), "start"),
     **dict.fromkeys("t_end times scheme dt rtol atol engine dtype seed".split(), "simulate"),
 }
@@ -51,6 +51,10 @@ flock.load("run.zarr")."""
 MATRIX = """V: FILE.npy, identity (default), diag:1,0.5, spectrum:1,0.5, plane_rotation:0.3, low_rank:RANK,
 jordan:eigenvalue=1,size=2, paranormal:MULTIPLICITY, a matrix of paper B such as hyperplanes-2d, or with a seed
 rotation:7, ginibre:7, goe:7, wigner:7, positive_definite:7, uniform_entries:7."""
+KERNEL = """How a logit becomes a weight: exp (default), sigmoid:bias=-3, relu, power:3, softplus, linear, cosine,
+gaussian:WIDTH, bounded:RADIUS, or an expression of logit, overlap and distance: 'exp(-distance**2)'."""
+NORMALISER = """What a row is divided by: softmax (default), count, scaled-count, none, l2, sink:LOGIT, positions or
+sinkhorn; count:own=false leaves the token itself out."""
 START = """uniform (default), cap:ANGLE, cube:HALF_WIDTH, gaussian:SCALE, orthonormal, equiangular:OVERLAP,
 planted:n_clusters=4,spread=0.1 or von_mises_fisher:KAPPA."""
 TIMES = """What to keep: N equally spaced times, or 0 and N times in equal ratios from FIRST.
@@ -58,6 +62,9 @@ Default 101, in equal ratios from t_end = 1e4 on."""
 
 COLLAPSE = "Instead of --t-end: until all tokens have met, or nothing moves any more. Takes implicit steps."
 
+MASK = (
+    "causal (default), full, window:W, dilated:W, blocks:N, prefix:N, sink:W, random:SHARE, an expression of i and j."
+)
 Flag = str | None  # numbers too: spec.plain reads them, and errors then name the value
 PANELS = ("Model", "Tokens", "Time", "Running and output")
 _model, _tokens, _time, _output = (functools.partial(typer.Option, rich_help_panel=panel) for panel in PANELS)
@@ -70,13 +77,12 @@ def simulate(
     run_toml: Annotated[Path | None, typer.Argument(metavar="RUN.TOML", help="The run in a file.")] = None,
     dim: Annotated[Flag, _model("--dim", "--d", metavar="INT", help="d, the dimension. Required.")] = None,
     beta: Annotated[Flag, _model(metavar="FLOAT", help="Inverse temperature; inf is hardmax. Default 1.")] = None,
-    mask: Annotated[
-        Flag, _model(metavar="MASK", help="causal (default), full, window:W or window:W,causal=false.")
-    ] = None,
+    mask: Annotated[Flag, _model(metavar="MASK", help=MASK)] = None,
     query: Annotated[Flag, _model(metavar="MATRIX", help="Q, said like V. Default identity.")] = None,
     key: Annotated[Flag, _model(metavar="MATRIX", help="K, said like V. Default identity.")] = None,
     value: Annotated[Flag, _model(metavar="MATRIX", help=MATRIX)] = None,
-    normaliser: Annotated[Flag, _model(metavar="NAME", help="softmax (default), count or scaled-count.")] = None,
+    kernel: Annotated[Flag, _model(metavar="KERNEL", help=KERNEL)] = None,
+    normaliser: Annotated[Flag, _model(metavar="NAME", help=NORMALISER)] = None,
     space: Annotated[Flag, _model(metavar="NAME", help="sphere (default), euclidean or rescaled.")] = None,
     layer_norm: Annotated[
         Flag, _model(metavar="KIND", help="post (default), pre, mix:SWITCH, peri, ngpt or sqrt.")

@@ -1,6 +1,6 @@
-"""Rotary positions: numbers p and p + r/2 of a query or key turn by the angle position times frequency p.
+"""Rotary positions of trained networks: those of `tokenflock.Rope`, with the frequencies that a file asks for.
 
-Only the first r of the k numbers turn. Files that pair neighbours instead are brought to this order when they are read.
+Files that pair neighbours instead of numbers m and m + r/2 are brought to this order when they are read.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.arguments import instance, positive, real, whole
+from tokenflock.arguments import instance, positive, whole
 from tokenflock.errors import FileError, bad
 from tokenflock.networks.tensors import Config
+from tokenflock.positions import frequencies, turned
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Rotary:
     @property
     def frequencies(self) -> NDArray[np.float64]:
         """(r/2,) angles a position."""
-        plain = self.base ** (-np.arange(0, self.width, 2) / self.width)
+        plain = frequencies(self.width, self.base)
         if self.kind in ("default", "dynamic"):  # dynamic: only beyond the trained length
             return plain
         if self.kind == "linear":
@@ -61,16 +62,7 @@ class Rotary:
 
     def turn(self, x: NDArray[Any], positions: NDArray[Any]) -> NDArray[Any]:
         """Queries or keys (..., n, k) turned, each by its position (n,)."""
-        y = real("x", x, "finite numbers (..., n, k)")
-        y = y.astype(np.float32) if getattr(x, "dtype", None) == np.float32 else y
-        places, half = real("positions", positions, "finite numbers (n,)"), self.width // 2
-        if y.ndim < 2 or places.shape != y.shape[-2:-1] or y.shape[-1] < self.width:
-            allowed = f"(..., n, k) with k >= {self.width}, and (n,)"
-            raise bad("x.shape, positions.shape", (y.shape, places.shape), allowed)
-        x, angles = y, places[:, None] * self.frequencies
-        cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
-        a, b = x[..., :half], x[..., half : self.width]
-        return np.concatenate([a * cos - b * sin, b * cos + a * sin, x[..., self.width :]], axis=-1)
+        return turned(x, positions, self.frequencies, self.width)
 
 
 def from_config(config: Config, head_dim: int, base: float = 10_000.0, share: float = 1.0) -> Rotary:

@@ -172,7 +172,7 @@ class Plan:
                 self.record[name] = _seen(reducer, *seen[0])
             else:
                 for setting, x in seen:  # options are checked where they are used
-                    some = x[:FEW] if setting.model.masses is None else x  # every token has its mass
+                    some = x[:FEW] if setting.model.n_tokens is None else x
                     reducer.function(_still(setting, some, setting.request.kept[-1:]), **reducer.options)
         return sizes | ({} if times is None else {"time": len(times)}), times
 

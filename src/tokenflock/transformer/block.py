@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tokenflock import model
+from tokenflock import masks
 from tokenflock.arguments import flag, instance, is_whole, named, room, whole
 from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
@@ -153,7 +153,8 @@ def sees(n: int, causal: bool, window: int | None) -> np.ndarray:
     n = whole("n", n, 1)
     room("n", n, 8 * n)
     flag("causal", causal)
-    return model.sees("full" if not causal else "causal" if window is None else Window(window), n)
+    seen: np.ndarray = masks.sees("full" if not causal else "causal" if window is None else Window(window), n)
+    return seen
 
 
 def feedforward(part: Feedforward, y: Array, parts: Parts = ALL) -> Array:

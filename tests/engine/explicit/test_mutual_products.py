@@ -65,6 +65,7 @@ def test_the_chunks_hold_every_strip_once():
     model, x = flock.Model(dim=20, beta=4.0, mask="full"), flock.uniform(6 * TALL, 20)
     whole = engine_named("cpu").velocity(model, x)
     assert_array_equal(engine_named("cpu").velocity(model, x), whole)
-    strips = [mutual_products.chunk_of(s) for s in range(100)]
+    assert [mutual_products.n_chunks(n) for n in (1, 1024, 2000, 4096, 10**6)] == [4, 4, 8, 16, 16]
+    strips = [mutual_products.chunk_of(s, 4) for s in range(100)]
     assert strips[:8] == [0, 1, 2, 3, 3, 2, 1, 0]
-    assert {strips.count(k) for k in range(mutual_products.STRIPS)} == {25}
+    assert {strips.count(k) for k in range(4)} == {25}

@@ -422,3 +422,14 @@ def test_layers_and_sums_are_open_to_others():
     sums = pair_sums(terms, x)
     assert sums.pull.shape == (2, 1, 5, 3)
     assert_allclose(sums.mass.numpy(), 1.0, **close("float64", 5))
+
+
+def test_numbers_beyond_float32_are_laid_out_and_no_eigenvalues_are_asked_of_what_is_not_finite():
+    """Some LAPACKs end the process on a matrix that is not finite, and torch on CUDA refuses such a scalar."""
+    turning = flock.Model(dim=2, space="rescaled", value=1e200 * np.array([[1.0, 2.0], [-2.0, 1.0]]))
+    laid = torch_terms.lay_out(turning, "float32")
+    assert laid.sigma == pytest.approx(1e200)
+    assert laid.total.isfinite().all()
+    assert torch_terms.lay_out(flock.Model(dim=2, bias=flock.Alibi(1e300)), "float32").slopes == (2.0**128 - 2.0**104,)
+    assert torch_terms.eigenvalues(torch.full((2, 2), math.inf)).isnan().all()
+    assert_array_equal(torch_terms.eigenvalues(torch.eye(2)), [1.0, 1.0])

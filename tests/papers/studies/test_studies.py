@@ -8,6 +8,7 @@ import pytest
 
 from tokenflock.errors import FileError
 from tokenflock.geometry import to_sphere
+from tokenflock.model import Model
 from tokenflock.networks.spectra import Head
 from tokenflock.options import FeedForward
 from tokenflock.papers import studies
@@ -116,34 +117,6 @@ def test_the_slope_of_caps_tends_to_the_power_and_is_smaller_before():
         assert effective_dimension.slope_of_caps((1e6, 1e8), d) == pytest.approx((d - 1) / 2, rel=1e-4)
     assert effective_dimension.slope_of_caps((12.0, 17.0, 24.0, 34.0), 4) == pytest.approx(1.33, abs=0.02)
     assert effective_dimension.slope_of_caps((12.0, 17.0, 24.0, 34.0), 5) == pytest.approx(1.72, abs=0.02)
-
-
-def test_the_large_sizes_fill_every_ball():
-    s = {**effective_dimension.effective_dimension.sizes, **effective_dimension.LARGE}
-    for d in s["dims"]:
-        for gap in s["gaps"]:
-            for beta in effective_dimension.betas_of(s, d, gap):
-                n = effective_dimension.tokens(s, d, d + 1, gap, beta)
-                assert effective_dimension.tokens_a_ball(n, beta, d if gap else d + 1) >= 60
-    assert effective_dimension.betas_of(s, 3, 0.0) != effective_dimension.betas_of(s, 3, 1.0)
-
-
-def test_a_cell_may_have_fewer_runs_and_a_gap_betas_of_its_own(tmp_path):
-    sizes = {
-        "dims": (2,),
-        "gaps": (0.0, 1.0),
-        "betas": {"2": (25.0, 64.0, 100.0), "2, gap 0": (10.0, 20.0)},
-        "n_tokens": {"2": 30},
-        "times": (4.0,),
-        "runs": 4,
-        "runs_at": {"2, beta 100": 2},
-    }
-    answer = studies.study("effective-dimension", out=tmp_path, **sizes)
-    fits = answer.table("exponents")
-    assert list(fits.where(gap=1.0, d=3)["runs"]) == [10]
-    assert list(fits.where(gap=0.0)["runs"]) == [8]
-    assert sorted(answer.table("counts").where(gap=0.0)["beta"]) == [10.0, 20.0]
-    assert studies.study("effective-dimension", out=tmp_path, **sizes).read
 
 
 # feedforward-impact
@@ -383,6 +356,24 @@ def test_a_wrong_way_to_gather_counts_other_clusters(monkeypatch):
     assert np.mean(coarsening._same(np.random.default_rng(0), "causal", 2, 64.0, sizes)) < 0.9
 
 
+@pytest.mark.parametrize("mask", ["causal", "full"])
+def test_bodies_that_do_not_feel_each_other_are_followed_apart(mask, monkeypatch):
+    x, model = to_sphere(np.random.default_rng(0), (60, 3)), Model(dim=3, beta=1024.0, mask=mask)
+    masses = np.tri(60) if mask == "causal" else np.ones(60)
+    calls, simulate = [], coarsening.simulate
+    monkeypatch.setattr(coarsening, "simulate", lambda *a, **k: calls.append(len(a[1])) or simulate(*a, **k))
+    parts = coarsening.in_parts(x, masses, model, np.exp(12.0), 12.0)
+    assert max(calls) < 30
+    monkeypatch.setattr(coarsening, "UNFELT", 1e4)
+    whole = coarsening.in_parts(x, masses, model, np.exp(12.0), 12.0)
+    assert calls[-1] == 60
+    assert np.abs(whole - x).max() > 0.01  # some have met
+    assert np.abs(parts - whole).max() < 1e-5
+    for margin in ("UNFELT", "TOO_CLOSE"):  # too small: some that meet are kept apart
+        monkeypatch.setattr(coarsening, margin, -9.0)
+    assert np.abs(coarsening.in_parts(x, masses, model, np.exp(12.0), 12.0) - whole).max() > 0.01
+
+
 def test_the_constant_of_a_law_that_holds_is_its_constant():
     for d in (2, 3):
         tau = coarsening.late(256.0) / 256.0
@@ -391,7 +382,7 @@ def test_the_constant_of_a_law_that_holds_is_its_constant():
 
 
 def test_when_centers_hold_a_share():
-    shares = np.linspace(0, 1, len(coarsening.EARLY) + len(coarsening.late(64.0)))
+    shares = np.linspace(0, 1, len(coarsening.EARLY) + len(coarsening.stops(64.0)))
     times = [coarsening._times([shares, 0 * shares], 64.0, share) for share in coarsening.HELD]
     assert np.all(np.diff([t[0] for t in times]) > 0)
     assert all(t[1] == 300 for t in times)

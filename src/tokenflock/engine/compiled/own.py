@@ -18,12 +18,12 @@ def of_arrays(function: Function, *types: Any) -> Any:
     For functions of whole arrays, such as a force f(x, t). What cannot be compiled is an EngineError with one sentence.
     """
     if function.given is not None:
-        raise EngineError(f"This function cannot be compiled: {function.lost}. engine='reference' runs it.")
+        raise EngineError(f"This function cannot be compiled: {function.lost}. Use engine='reference'.")
     made = function.bound(numpy_table(), finish=njit(nogil=True, error_model="numpy"))
     try:
         made.compile(types)  # type: ignore[attr-defined]
     except NumbaError as error:
-        raise EngineError(f"{function!r} cannot be compiled: {reason(error)}. engine='reference' runs it.") from error
+        raise EngineError(f"{function!r} cannot be compiled: {reason(error)}. Use engine='reference'.") from error
     return made
 
 

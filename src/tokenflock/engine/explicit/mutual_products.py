@@ -16,8 +16,13 @@ from tokenflock.engine.compiled.lanes import exp2, load, splat, store, total, wi
 from tokenflock.engine.explicit.products import NEVER, TRANSPOSE, tile_rows, transpose
 
 MEET, ADD = 1, 2  # the stages after TRANSPOSE: chunks of strips meet the tokens after them, then chunks are added
-STRIPS = 4  # chunks that may be computed at a time
+FEWEST, MOST = 4, 16  # chunks, which may be computed at a time
 TALL, PANEL = 128, 1024  # rows of a strip, columns of a panel
+
+
+def n_chunks(n: int) -> int:
+    """Chunks of n tokens: each has a long strip and a short one at least, and costs sums of its own for all tokens."""
+    return min(MOST, max(FEWEST, -(-n // (2 * TALL))))
 
 
 def tile_size(d: int) -> int:
@@ -102,10 +107,10 @@ def _meet_panel(chunk, i, tall, j, fresh):
 
 
 @kernel
-def chunk_of(s):
+def chunk_of(s, chunks):
     """The chunk that strip s belongs to: long and short strips in turn."""
-    turn = s % (2 * STRIPS)
-    return min(turn, 2 * STRIPS - 1 - turn)
+    turn = s % (2 * chunks)
+    return min(turn, 2 * chunks - 1 - turn)
 
 
 @inline
@@ -115,10 +120,10 @@ def _gather(pairs, first, last):
     d = tokens.shape[1]
     for i in range(first, last):
         others = mass[0, i]
-        for k in range(1, STRIPS):
+        for k in range(1, len(pulls)):
             others += mass[k, i]
         z[0, i] = others
-        for k in range(1, STRIPS):
+        for k in range(1, len(pulls)):
             for a in range(d):
                 pulls[0, i, a] += pulls[k, i, a]
     for i0 in range(first, last, 16):
@@ -139,7 +144,7 @@ def _meet(pairs, k):
     for i in range(n):
         mass[0, i] = 0.0
     for s in range((n + TALL - 1) // TALL):
-        if chunk_of(s) != k:
+        if chunk_of(s, len(pairs.partial)) != k:
             continue
         i, tall = s * TALL, min(TALL, n - s * TALL)
         if fresh:  # the first strip writes the pulls of all rows but those before it: memory is what this waits for

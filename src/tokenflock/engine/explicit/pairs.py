@@ -12,8 +12,6 @@ frozen tokens are seen by all. team.py runs the parts, on one core or on several
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tokenflock.engine.compiled.declare import inline, pointed
@@ -32,12 +30,12 @@ from tokenflock.engine.compiled.lanes import (
     width,
     within,
 )
-from tokenflock.engine.explicit.registers import COORDINATES
 from tokenflock.engine.explicit.work import HI, LO
 
 HARD_TIE, HARD_TIE_32 = 1e-12, 2e-6  # model.TIE, and the same for the rounding of float32
-CHUNKS = 8  # parts of `mutual`, whatever the threads: same bits
-MOST_PARTS = 24
+MEET, ADD = 0, 1  # the stages of `mutual`
+LEAST_CHUNKS, MOST_CHUNKS = 8, 32  # of `mutual`
+MOST_PARTS = 96  # enough to keep 16 cores busy to the end, whatever their speed
 
 
 @inline
@@ -48,12 +46,11 @@ def n_parts(x, last):
 
 @inline
 def cut(x, last, k):
-    """First row of part k, a multiple of two registers. Later rows of a causal mask are longer, so later parts have
-    fewer; for other masks that does no harm."""
+    """First row of the part after k others, a multiple of two registers. The last rows come first: those of a causal
+    mask are the longest, and whoever takes a part when others are ready should have a short one."""
     parts, step = n_parts(x, last), 2 * width(x)
-    if parts < MOST_PARTS or k == parts:
-        return last if k == parts else k * step
-    return int(last * np.sqrt(k / parts)) // step * step
+    blocks = (last + step - 1) // step
+    return min(last, blocks * (parts - k) // parts * step)
 
 
 @inline
@@ -78,70 +75,6 @@ def mass_of(pairs, j, i):
     """The same for one row i."""
     m = width(pairs.x)
     return pairs.masses[j, 0] if pairs.masses.shape[1] == 1 else pairs.masses[i // m, j * m + i % m]
-
-
-def _near(d: int, weighed: bool = False) -> Any:
-    """The rows of a part for B = c I on the sphere, d coordinates in registers. weighed: tokens have masses."""
-    take, gaps_to, dot, none, pull, keep = COORDINATES[d]
-
-    @inline
-    def weight(pairs, j, i, gaps):
-        w = exp2(-dot(gaps, gaps))
-        return w * mass(pairs, j, i) if weighed else w
-
-    @inline
-    def rows_of(pairs, k):
-        x, rows, n = pairs.x, pairs.rows, pairs.numbers.n
-        m = width(x)
-        for i in range(cut(x, n, k), cut(x, n, k + 1), m):
-            at, lo, hi = take(x, i), load(rows, LO, i), load(rows, HI, i)
-            sums = none(at)
-            start, all_from, all_to, stop = interval(rows, i, m)
-            for j in range(start, all_from):
-                gaps = gaps_to(x, j, at)
-                w = weight(pairs, j, i, gaps)
-                sums = pull(sums, within(w, w - w, splat(x.dtype.type(j)), lo, hi), gaps)
-            for j in range(all_from, all_to):
-                gaps = gaps_to(x, j, at)
-                sums = pull(sums, weight(pairs, j, i, gaps), gaps)
-            for j in range(all_to, stop):
-                gaps = gaps_to(x, j, at)
-                w = weight(pairs, j, i, gaps)
-                sums = pull(sums, within(w, w - w, splat(x.dtype.type(j)), lo, hi), gaps)
-            keep(sums, pairs, i)
-
-    return rows_of
-
-
-_near2, _near3, _weighed2, _weighed3 = _near(2), _near(3), _near(2, weighed=True), _near(3, weighed=True)
-
-
-@pointed
-def near2(pairs, k):
-    """d = 2, B = c I on the circle. x is scaled so that s_ij - s_ii = -|x_i - x_j|^2: top_i = s_ii, no search."""
-    noinline()
-    _near2(pairs, k)
-
-
-@pointed
-def near3(pairs, k):
-    """near2 for d = 3."""
-    noinline()
-    _near3(pairs, k)
-
-
-@pointed
-def weighed2(pairs, k):
-    """near2 with masses."""
-    noinline()
-    _weighed2(pairs, k)
-
-
-@pointed
-def weighed3(pairs, k):
-    """near3 with masses."""
-    noinline()
-    _weighed3(pairs, k)
 
 
 @inline
@@ -185,32 +118,38 @@ def _mutual_rows(x, first, last, sums):
 
 
 @inline
-def chunk(n, c):
+def chunk(n, c, chunks):
     """First row of chunk c of `mutual`, even, with about equal parts of the triangle above the diagonal."""
-    return n if c == CHUNKS else int(n * (1.0 - np.sqrt(1.0 - c / CHUNKS))) // 2 * 2
+    return n if c == chunks else int(n * (1.0 - np.sqrt(1.0 - c / chunks))) // 2 * 2
+
+
+@inline
+def n_adding(n):
+    """Parts of the stage ADD: few tokens are added up faster than a second thread takes some of them."""
+    return 1 + n // 1024
 
 
 @pointed
 def mutual(pairs, k):
-    """near2 and near3 for full attention. Leaves its sums in partial[k]; `gather` adds them up."""
-    mine, n = pairs.partial[k], pairs.numbers.n
-    for a in range(4):
-        for i in range(pairs.x.shape[1]):
-            mine[a, i] = 0.0
-    _mutual_rows(pairs.x, chunk(n, k), chunk(n, k + 1), mine)
-
-
-@inline
-def gather(pairs):
-    """Add the parts of `mutual`, always in the same order."""
-    p, z, partial = pairs.p, pairs.z, pairs.partial
-    for a in range(p.shape[0] + 1):
-        line, target = (a, p[a]) if a < p.shape[0] else (3, z[0])
-        for i in range(z.shape[1]):
-            target[i] = partial[0, line, i]
-        for c in range(1, CHUNKS):
-            for i in range(z.shape[1]):
-                target[i] += partial[c, line, i]
+    """near2 and near3 for full attention, in two stages: chunk k leaves its sums in partial[k], then they are added up,
+    always in the same order. There are as many chunks whatever the threads: same bits."""
+    x, p, z, partial = pairs.x, pairs.p, pairs.z, pairs.partial
+    n, columns, chunks, parts = pairs.numbers.n, x.shape[1], len(partial), n_adding(pairs.numbers.n)
+    if pairs.call.stage == MEET:
+        mine = partial[k]
+        for a in range(4):
+            for i in range(columns):
+                mine[a, i] = 0.0
+        _mutual_rows(x, chunk(n, k, chunks), chunk(n, k + 1, chunks), mine)
+        return
+    m = width(x)
+    for i in range(columns * k // parts // m * m, columns * (k + 1) // parts // m * m, m):
+        for a in range(p.shape[0] + 1):
+            line = a if a < p.shape[0] else 3
+            sums = load(partial[0], line, i)
+            for c in range(1, chunks):
+                sums = sums + load(partial[c], line, i)
+            store(p if line < 3 else z, a if line < 3 else 0, i, sums)
 
 
 @inline
@@ -239,7 +178,7 @@ def clear(i, d, p, z):
 
 
 @inline
-def _largest(x, u, rows, frozen, i, m, d):
+def largest(x, u, rows, frozen, i, m, d):
     """top_i: the largest logit that each row of one register sees."""
     start, all_from, all_to, stop = interval(rows, i, m)
     lo0, hi0 = load(rows, LO, i), load(rows, HI, i)
@@ -264,14 +203,15 @@ def _masked(pairs, j, i, d, top, lo, hi):
     add(x, x, j, i, d, w, pairs.p, pairs.z)
 
 
-@inline
-def general_rows(pairs, k, dims):
-    """Any form. dims: a tuple of d zeros lets the compiler unroll the loops over coordinates; an empty one any d."""
+@pointed
+def general(pairs, k):
+    """Any d, any form, two registers at a time."""
+    noinline()
     x, u, rows, frozen, p, z, top = pairs.x, pairs.u, pairs.rows, pairs.frozen, pairs.p, pairs.z, pairs.top
-    m, d, n = width(x), len(dims) if len(dims) > 0 else x.shape[0], pairs.numbers.n
-    for i in range(cut(x, n, k), cut(x, n, k + 1), 2 * m):
-        best0 = _largest(x, u, rows, frozen, i, m, d)
-        best1 = _largest(x, u, rows, frozen, i + m, m, d)
+    m, d, n = width(x), x.shape[0], pairs.numbers.n
+    for i in range(cut(x, n, k + 1), cut(x, n, k), 2 * m):
+        best0 = largest(x, u, rows, frozen, i, m, d)
+        best1 = largest(x, u, rows, frozen, i + m, m, d)
         lo0, hi0, lo1, hi1 = load(rows, LO, i), load(rows, HI, i), load(rows, LO, i + m), load(rows, HI, i + m)
         store(top, 0, i, best0)
         store(top, 0, i + m, best1)
@@ -291,27 +231,6 @@ def general_rows(pairs, k, dims):
             weight = splat(frozen[d, j])
             add(x, frozen, j, i, d, exp2(logit(frozen, j, u, i, d) + weight - best0), p, z)
             add(x, frozen, j, i + m, d, exp2(logit(frozen, j, u, i + m, d) + weight - best1), p, z)
-
-
-@pointed
-def general2(pairs, k):
-    """d = 2, any form."""
-    noinline()
-    general_rows(pairs, k, (0, 0))
-
-
-@pointed
-def general3(pairs, k):
-    """d = 3, any form."""
-    noinline()
-    general_rows(pairs, k, (0, 0, 0))
-
-
-@pointed
-def general(pairs, k):
-    """Any d, any form."""
-    noinline()
-    general_rows(pairs, k, ())
 
 
 @inline
@@ -335,7 +254,7 @@ def rare(pairs, k):
     x, u, rows, frozen, p, z = pairs.x, pairs.u, pairs.rows, pairs.frozen, pairs.p, pairs.z
     m, d, n = width(x), x.shape[0], pairs.numbers.n
     hard, weighed = pairs.numbers.hard != 0, pairs.masses.shape[0] > 0
-    for i in range(cut(x, n, k), cut(x, n, k + 1), m):
+    for i in range(cut(x, n, k + 1), cut(x, n, k), m):
         lo0, hi0 = load(rows, LO, i), load(rows, HI, i)
         start, stop = int(rows[LO, i]), int(rows[HI, i + m - 1])
         best = splat(x.dtype.type(-np.inf))

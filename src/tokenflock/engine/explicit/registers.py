@@ -1,4 +1,4 @@
-"""Tokens in registers, for d = 1, 2, 3: loops over coordinates written out, so that sums stay in registers.
+"""Tokens in registers: loops over coordinates written out, so that sums stay in registers.
 
 Each function is there once for every d. `COORDINATES[d]` has them together: a kernel is written once and made for each
 d. A token is a tuple of d registers (row i and those after it in the lanes), sums are (z, p_1, .., p_d) of pairs.py.
@@ -119,8 +119,42 @@ def _keep3(sums, pairs, i):
     store(pairs.p, 2, i, sums[3])
 
 
+def _one_more(lower: Coordinates, a: int) -> Coordinates:
+    """The functions for the coordinates 0 .. a, from those for 0 .. a - 1."""
+    take_lower, gaps_lower, dot_lower, none_lower, pull_lower, keep_lower = lower
+
+    @inline
+    def take(x, i):
+        return (*take_lower(x, i), load(x, a, i))
+
+    @inline
+    def gaps(x, j, at):
+        return (*gaps_lower(x, j, at), splat(x[a, j]) - at[a])
+
+    @inline
+    def dot(u, v):
+        return fma(u[a], v[a], dot_lower(u, v))
+
+    @inline
+    def none(at):
+        return (*none_lower(at), at[0] - at[0])
+
+    @inline
+    def pull(sums, w, gaps):
+        return (*pull_lower(sums, w, gaps), fma(w, gaps[a], sums[a + 1]))
+
+    @inline
+    def keep(sums, pairs, i):
+        keep_lower(sums, pairs, i)
+        store(pairs.p, a, i, sums[a + 1])
+
+    return Coordinates(take, gaps, dot, none, pull, keep)
+
+
 COORDINATES = {
     1: Coordinates(_take1, _gaps1, _dot1, _none1, _pull1, _keep1),
     2: Coordinates(_take2, _gaps2, _dot2, _none2, _pull2, _keep2),
     3: Coordinates(_take3, _gaps3, _dot3, _none3, _pull3, _keep3),
 }
+for _d in range(4, 16):
+    COORDINATES[_d] = _one_more(COORDINATES[_d - 1], _d - 1)

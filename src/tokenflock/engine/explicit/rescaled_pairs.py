@@ -26,12 +26,11 @@ from tokenflock.engine.compiled.lanes import (
     width,
     within,
 )
-from tokenflock.engine.explicit.pairs import add, biased, clear, cut, general_rows, interval, logit, mass, mass_of
+from tokenflock.engine.explicit.pairs import add, biased, clear, cut, interval, logit, mass, mass_of
 from tokenflock.engine.explicit.registers import COORDINATES
 from tokenflock.engine.explicit.work import HI, LO
 
 SHARPEN, SHARPEN_32 = 1e9, 1e3  # logits from which their rounding is too large to choose a leader by
-SMALL, SMALL_32 = 1e4, 1e2  # logits that may be subtracted, which is quicker: their rounding does not show
 
 
 @inline
@@ -114,7 +113,7 @@ def _by_leader(d: int) -> Any:
     def rows_of(pairs, k):
         x, rows, n = pairs.x, pairs.rows, pairs.numbers.n
         m, nothing = width(x), splat(x.dtype.type(0.0))
-        for i in range(cut(x, n, k), cut(x, n, k + 1), m):
+        for i in range(cut(x, n, k + 1), cut(x, n, k), m):
             _lead(pairs, i, d, ())
             leader, query, at = take(pairs.per_token, i), take(pairs.u, i), take(x, i)
             lo, hi = load(rows, LO, i), load(rows, HI, i)
@@ -131,7 +130,9 @@ def _by_leader(d: int) -> Any:
     return rows_of
 
 
-_by_leader1, _by_leader2, _by_leader3 = _by_leader(1), _by_leader(2), _by_leader(3)
+_by_leader1, _by_leader2, _by_leader3, _by_leader4, _by_leader5 = (_by_leader(d) for d in range(1, 6))
+_by_leader6, _by_leader7, _by_leader8, _by_leader9, _by_leader10 = (_by_leader(d) for d in range(6, 11))
+_by_leader11, _by_leader12, _by_leader13, _by_leader14, _by_leader15 = (_by_leader(d) for d in range(11, 16))
 
 
 @pointed
@@ -155,6 +156,90 @@ def leader3(pairs, k):
     _by_leader3(pairs, k)
 
 
+@pointed
+def leader4(pairs, k):
+    """d = 4, no bias."""
+    noinline()
+    _by_leader4(pairs, k)
+
+
+@pointed
+def leader5(pairs, k):
+    """d = 5, no bias."""
+    noinline()
+    _by_leader5(pairs, k)
+
+
+@pointed
+def leader6(pairs, k):
+    """d = 6, no bias."""
+    noinline()
+    _by_leader6(pairs, k)
+
+
+@pointed
+def leader7(pairs, k):
+    """d = 7, no bias."""
+    noinline()
+    _by_leader7(pairs, k)
+
+
+@pointed
+def leader8(pairs, k):
+    """d = 8, no bias."""
+    noinline()
+    _by_leader8(pairs, k)
+
+
+@pointed
+def leader9(pairs, k):
+    """d = 9, no bias."""
+    noinline()
+    _by_leader9(pairs, k)
+
+
+@pointed
+def leader10(pairs, k):
+    """d = 10, no bias."""
+    noinline()
+    _by_leader10(pairs, k)
+
+
+@pointed
+def leader11(pairs, k):
+    """d = 11, no bias."""
+    noinline()
+    _by_leader11(pairs, k)
+
+
+@pointed
+def leader12(pairs, k):
+    """d = 12, no bias."""
+    noinline()
+    _by_leader12(pairs, k)
+
+
+@pointed
+def leader13(pairs, k):
+    """d = 13, no bias."""
+    noinline()
+    _by_leader13(pairs, k)
+
+
+@pointed
+def leader14(pairs, k):
+    """d = 14, no bias."""
+    noinline()
+    _by_leader14(pairs, k)
+
+
+@pointed
+def leader15(pairs, k):
+    """d = 15, no bias."""
+    noinline()
+    _by_leader15(pairs, k)
+
+
 @inline
 def _weight(pairs, j, i, d, far, bias):
     """w_ij for the rows of one register; far: |i - m|, for the bias. Masses count in the choice of the leader too."""
@@ -176,7 +261,7 @@ def _leader(pairs, k, bias):
     x, rows, p, z, n = pairs.x, pairs.rows, pairs.p, pairs.z, pairs.numbers.n
     m, d = width(x), x.shape[0]
     none = splat(x.dtype.type(0.0))
-    for i in range(cut(x, n, k), cut(x, n, k + 1), 2 * m):
+    for i in range(cut(x, n, k + 1), cut(x, n, k), 2 * m):
         h = i + m
         leader0 = _lead(pairs, i, d, bias)
         leader1 = _lead(pairs, h, d, bias)
@@ -193,28 +278,6 @@ def _leader(pairs, k, bias):
         for j in range(all_from, all_to):
             add(x, x, j, i, d, _weight(pairs, j, i, d, far0, bias), p, z)
             add(x, x, j, h, d, _weight(pairs, j, h, d, far1, bias), p, z)
-
-
-@inline
-def _reach(x, u):
-    """A bound of all logits."""
-    bound = 0.0
-    for a in range(x.shape[0]):
-        far = most = splat(x.dtype.type(0.0))
-        for i in range(0, x.shape[1], width(x)):
-            far, most = larger(absolute(load(x, a, i)), far), larger(absolute(load(u, a, i)), most)
-        bound += np.float64(peak(far)) * np.float64(peak(most))
-    return bound
-
-
-@pointed
-def leader(pairs, k):
-    """Any d, no bias."""
-    noinline()
-    if _reach(pairs.x, pairs.u) < (SMALL if pairs.x.itemsize == 8 else SMALL_32):
-        general_rows(pairs, k, ())
-        return
-    _leader(pairs, k, ())
 
 
 @pointed

@@ -18,8 +18,9 @@ import numpy as np
 from tokenflock.engine.compiled.atomics import pause, publish, read, step_aside, take
 from tokenflock.engine.compiled.declare import inline, kernel, pointed
 from tokenflock.engine.compiled.pointers import Pointer
-from tokenflock.engine.explicit.mutual_products import ADD, MEET, STRIPS
-from tokenflock.engine.explicit.pairs import CHUNKS, gather, n_parts
+from tokenflock.engine.explicit import pairs as by_rows
+from tokenflock.engine.explicit.mutual_products import ADD, MEET
+from tokenflock.engine.explicit.pairs import n_adding, n_parts
 from tokenflock.engine.explicit.products import TRANSPOSE, WEIGH, n_tiles
 from tokenflock.engine.explicit.work import PairWork
 from tokenflock.engine.machine import threads
@@ -83,8 +84,8 @@ def sum_rows(part, pairs):
 @pointed
 def sum_mutual(part, pairs):
     """For `mutual`."""
-    run_parts(part, pairs, 0, CHUNKS)
-    gather(pairs)
+    run_parts(part, pairs, by_rows.MEET, len(pairs.partial))
+    run_parts(part, pairs, by_rows.ADD, n_adding(pairs.numbers.n))
 
 
 @pointed
@@ -100,7 +101,7 @@ def sum_mutual_products(part, pairs):
     """For `mutual_products`."""
     tiles = n_tiles(pairs.numbers.n)
     run_parts(part, pairs, TRANSPOSE, tiles)
-    run_parts(part, pairs, MEET, STRIPS)
+    run_parts(part, pairs, MEET, len(pairs.partial))
     run_parts(part, pairs, ADD, tiles)
 
 

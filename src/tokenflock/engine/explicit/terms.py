@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from tokenflock.engine.compiled.lanes import BYTES, PAD
-from tokenflock.engine.explicit.mutual_products import STRIPS, tile_size
-from tokenflock.engine.explicit.pairs import CHUNKS
+from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
+from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
 from tokenflock.engine.explicit.products import TILE
 from tokenflock.engine.explicit.team import NEXT, NONE, QUEUE_SIZE
 from tokenflock.engine.explicit.work import (
     CALL,
     EUCLIDEAN,
     FORM,
+    LESS,
     NUMBERS,
     RESCALED,
     SPHERE,
+    VALUE,
     Numbers,
     P,
     Terms,
@@ -29,14 +31,18 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, less, log2_masses, masses, visible
+from tokenflock.masks import visible
+from tokenflock.model import Model, less, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
 LOG2E = 1.0 / math.log(2.0)
+# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
+UNSEEN = -1e9
 PRODUCTS_FROM_DIM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
 WEIGHED = ("weighed2", "weighed3")
-NEAR_KERNELS = ("near2", "near3", "mutual", *WEIGHED)
+NEAR_KERNELS = (*(f"near{d}" for d in range(2, PRODUCTS_FROM_DIM)), "mutual", *WEIGHED)
+GENERAL_KERNELS = tuple(f"general{d}" for d in range(2, PRODUCTS_FROM_DIM))
 PRODUCTS = ("products", "mutual_products")
 
 
@@ -48,28 +54,27 @@ def columns_for(n: int) -> int:
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
     special = traits(model)
-    if not special.ordinary:
+    if not special.ordinary and not model.varying:
         return "general"
     extra = model.bias is not None or model.masses is not None
     if model.space == "rescaled" and not math.isinf(model.beta):
         if extra:
             return "leader_biased"
-        return "products" if model.dim >= PRODUCTS_FROM_DIM else f"leader{model.dim if model.dim <= 3 else ''}"
+        return "products" if model.dim >= PRODUCTS_FROM_DIM else f"leader{model.dim}"
     if model.masses is not None and model.dim in (2, 3) and special.nearest:
         return f"weighed{model.dim}"
     if math.isinf(model.beta) or extra:
         return "rare"
     if model.dim >= PRODUCTS_FROM_DIM and model.frozen is None:
         return "mutual_products" if model.mask == "full" and special.simple else "products"
-    if model.dim in (2, 3) and special.near:
-        return "mutual" if model.mask == "full" else f"near{model.dim}"
-    return {2: "general2", 3: "general3"}.get(model.dim, "general")
+    if 2 <= model.dim < PRODUCTS_FROM_DIM and special.near:
+        return "mutual" if model.mask == "full" and model.dim <= 3 else f"near{model.dim}"
+    return f"general{model.dim}" if 2 <= model.dim < PRODUCTS_FROM_DIM else "general"
 
 
 def is_plain(model: Model) -> bool:
     """Whether the short velocity does: V = c I on the sphere with B = c' I and no extras but masses."""
-    name = kernel_for(model)
-    short = name in (*NEAR_KERNELS, *PRODUCTS) or (name in ("general", "rare") and model.normaliser == "softmax")
+    short = kernel_for(model) in (*NEAR_KERNELS, *PRODUCTS) or model.normaliser == "softmax"
     return short and traits(model).plain
 
 
@@ -131,6 +136,18 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     )
 
 
+def weigh(terms: Terms, work: Work, model: Model) -> None:
+    """Put the weights of a model of the same shape in the place of those that were laid out (E18)."""
+    hard = math.isinf(model.beta)
+    form, values = model.form * (1.0 if hard else model.beta * LOG2E), model.values
+    for page, matrices in ((FORM, form), (VALUE, values), (LESS, less(values))):
+        terms.heads[page] = matrices
+    terms.numbers["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
+    work.form[:] = terms.heads[FORM]
+    if (ff := model.feedforward) is not None:
+        terms.inner[:, :-1], terms.inner[:, -1], terms.outer[:] = ff.a, ff.b, ff.w
+
+
 def _counts(model: Model, n: int, columns: int) -> Array:
     """(E3) sum_k a_ik over the visible k of every row; padding repeats the last row."""
     (lo, hi), counted = visible(model.mask, n), masses(model, n)
@@ -138,6 +155,12 @@ def _counts(model: Model, n: int, columns: int) -> Array:
     row = np.arange(n) if len(upto) > 1 else 0
     counts = upto[row, hi] - upto[row, lo]
     return np.concatenate([counts, np.full(columns - n, counts[-1])])
+
+
+def log2_masses(model: Model, n: int) -> Array:
+    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
+    a = masses(model, n)
+    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
 
 
 def _masses(model: Model, n: int, columns: int, as_given: bool, dtype: str) -> Array:
@@ -168,12 +191,12 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
     scaled = make(3 if kernel == "mutual" else d, columns) if short or terms.numbers["scaled"] else None
     own: dict[str, Numbers] = {}
     if kernel == "mutual":
-        own = {"partial": make(CHUNKS, 4, columns)}
+        own = {"partial": make(min(MOST_CHUNKS, max(LEAST_CHUNKS, n // 128)), 4, columns)}
     elif kernel == "products":
         own = {"by_rows": make(2, n, d), "tile": make(1, TILE * (n + d))}
     elif kernel == "mutual_products":
         own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
-        own |= {"partial": make(STRIPS, n, d), "per_token": make(STRIPS, n)}
+        own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
     elif kernel.startswith("leader"):
         own = {"per_token": make(d + 1, columns)}
     queue = np.zeros(QUEUE_SIZE, dtype=np.int64)

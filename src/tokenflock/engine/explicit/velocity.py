@@ -276,7 +276,7 @@ def _overlaps(a, b, target):
 
 @inline
 def _length(square):
-    """model._length: the root, with 1 for 0."""
+    """model.size_of: the root, with 1 for 0."""
     return np.sqrt(np.float64(square)) if square > 0 else 1.0
 
 
@@ -354,7 +354,7 @@ def rescaled_layer(sums, part, field, y, t, dt, kind):
 
 @inline
 def _sublayer(terms, work, y, t, dt, kind):
-    """model.sublayer with the update in page DRIVE."""
+    """layers.sublayer with the update in page DRIVE."""
     x, drive, z = work.tokens[X], work.tokens[DRIVE], work.pairs.z
     d = x.shape[0]
     _overlaps(drive, drive, z)

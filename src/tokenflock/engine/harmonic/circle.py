@@ -9,10 +9,8 @@ import numpy as np
 
 from tokenflock.engine.compiled.declare import inline, pointed
 from tokenflock.engine.compiled.lanes import fma, load, noinline, splat, store, total
-from tokenflock.engine.explicit.pairs import n_parts
 from tokenflock.engine.explicit.work import HI, LO
 from tokenflock.engine.harmonic.series import (
-    BLOCKS,
     LOST,
     MASS,
     N_ROWS,
@@ -162,44 +160,42 @@ def circle(pairs, k):
         pairs.x, pairs.rows, pairs.p, pairs.z, pairs.tile, pairs.tables, pairs.partial
     )  # fmt: skip
     last, stage = pairs.numbers.n, pairs.call.stage
-    parts = n_parts(x, last)
     value, scale = tables[NUMBERS, VALUE], tables[NUMBERS, SCALE]
-    for b in range(k * BLOCKS // parts, (k + 1) * BLOCKS // parts):
-        first, stop = block_start(last, b), block_start(last, b + 1)
-        if stage == TOTALS:
-            normalise(x, 2, first, stop)
-            clear(tile)
-            add_all(tile, x, first, stop)
-            leave_totals(tile, partial, b)
+    first, stop = block_start(last, k), block_start(last, k + 1)
+    if stage == TOTALS:
+        normalise(x, 2, first, stop)
+        clear(tile)
+        add_all(tile, x, first, stop)
+        leave_totals(tile, partial, k)
+        return
+    if first == stop:
+        tables[N_ROWS + k, THIN] = tables[N_ROWS + k, LOSSES] = 0.0
+        return
+    lo, hi = int(rows[LO, first]), int(rows[HI, first])
+    hi -= hi == first + 1  # it comes with its own row
+    _gather_circle(tile, x, partial, lo, hi, last)
+    i = first
+    while i < stop:
+        alike, fresh = two_alike(rows, i, stop, lo, hi)
+        if alike:
+            one = _meet_two(tile, tables, x[0, i], x[1, i], x[0, i + 1], x[1, i + 1], fresh)
+            _leave_row(x, i, one[0], one[1], one[2], value, scale, p, z)
+            _leave_row(x, i + 1, one[3], one[4], one[5], value, scale, p, z)
+            hi += 2 if fresh > 0.0 else 0
+            i += 2
             continue
-        if first == stop:
-            tables[N_ROWS + b, THIN] = tables[N_ROWS + b, LOSSES] = 0.0
-            continue
-        lo, hi = int(rows[LO, first]), int(rows[HI, first])
-        hi -= hi == first + 1  # it comes with its own row
-        _gather_circle(tile, x, partial, lo, hi, last)
-        i = first
-        while i < stop:
-            alike, fresh = two_alike(rows, i, stop, lo, hi)
-            if alike:
-                one = _meet_two(tile, tables, x[0, i], x[1, i], x[0, i + 1], x[1, i + 1], fresh)
-                _leave_row(x, i, one[0], one[1], one[2], value, scale, p, z)
-                _leave_row(x, i + 1, one[3], one[4], one[5], value, scale, p, z)
-                hi += 2 if fresh > 0.0 else 0
-                i += 2
-                continue
-            to = int(rows[HI, i])
-            while hi < to and not (hi == i and to == i + 1):
-                add_circle(tile, x, hi, 1.0)
-                hi += 1
-            while lo < int(rows[LO, i]):
-                add_circle(tile, x, lo, -1.0)
-                lo += 1
-            mass, turn, reach = _meet_circle(tile, tables, x[0, i], x[1, i], 1.0 if hi < to else 0.0)
-            _leave_row(x, i, mass, turn, reach, value, scale, p, z)
-            hi = to
-            i += 1
-        note_rows(rows, z, first, stop, tables[N_ROWS + b])
+        to = int(rows[HI, i])
+        while hi < to and not (hi == i and to == i + 1):
+            add_circle(tile, x, hi, 1.0)
+            hi += 1
+        while lo < int(rows[LO, i]):
+            add_circle(tile, x, lo, -1.0)
+            lo += 1
+        mass, turn, reach = _meet_circle(tile, tables, x[0, i], x[1, i], 1.0 if hi < to else 0.0)
+        _leave_row(x, i, mass, turn, reach, value, scale, p, z)
+        hi = to
+        i += 1
+    note_rows(rows, z, first, stop, tables[N_ROWS + k])
 
 
 @inline
@@ -256,35 +252,33 @@ def circle_any(pairs, k):
         pairs.x, pairs.u, pairs.rows, pairs.p, pairs.z, pairs.top, pairs.tile, pairs.partial
     )  # fmt: skip
     last, stage = pairs.numbers.n, pairs.call.stage
-    parts = n_parts(x, last)
-    for b in range(k * BLOCKS // parts, (k + 1) * BLOCKS // parts):
-        first, stop = block_start(last, b), block_start(last, b + 1)
-        notes = pairs.tables[N_ROWS + b]
-        if stage == TOTALS:
-            clear(tile)
-            add_all(tile, x, first, stop)
-            leave_totals(tile, partial, b)
+    first, stop = block_start(last, k), block_start(last, k + 1)
+    notes = pairs.tables[N_ROWS + k]
+    if stage == TOTALS:
+        clear(tile)
+        add_all(tile, x, first, stop)
+        leave_totals(tile, partial, k)
+        return
+    notes[PAIRS] = notes[BITS] = notes[THIN] = notes[LOSSES] = 0.0
+    if first == stop:
+        return
+    lo, hi = int(rows[LO, first]), int(rows[HI, first])
+    _gather_circle(tile, x, partial, lo, hi, last)
+    for i in range(first, stop):
+        while hi < int(rows[HI, i]):
+            add_circle(tile, x, hi, 1.0)
+            hi += 1
+        while lo < int(rows[LO, i]):
+            add_circle(tile, x, lo, -1.0)
+            lo += 1
+        size = np.sqrt(u[0, i] * u[0, i] + u[1, i] * u[1, i])
+        c, s = (u[0, i] / size, u[1, i] / size) if size > 0.0 else (1.0, 0.0)
+        mass, turn, reach = _meet_any(tile, max(size * LOG_2, SMALLEST), c, s)
+        if not mass >= LOST * (hi - lo):
+            notes[BITS] = max(notes[BITS], _by_pairs(x, u, i, lo, hi, p, z, top))
+            notes[PAIRS] += hi - lo
             continue
-        notes[PAIRS] = notes[BITS] = notes[THIN] = notes[LOSSES] = 0.0
-        if first == stop:
-            continue
-        lo, hi = int(rows[LO, first]), int(rows[HI, first])
-        _gather_circle(tile, x, partial, lo, hi, last)
-        for i in range(first, stop):
-            while hi < int(rows[HI, i]):
-                add_circle(tile, x, hi, 1.0)
-                hi += 1
-            while lo < int(rows[LO, i]):
-                add_circle(tile, x, lo, -1.0)
-                lo += 1
-            size = np.sqrt(u[0, i] * u[0, i] + u[1, i] * u[1, i])
-            c, s = (u[0, i] / size, u[1, i] / size) if size > 0.0 else (1.0, 0.0)
-            mass, turn, reach = _meet_any(tile, max(size * LOG_2, SMALLEST), c, s)
-            if not mass >= LOST * (hi - lo):
-                notes[BITS] = max(notes[BITS], _by_pairs(x, u, i, lo, hi, p, z, top))
-                notes[PAIRS] += hi - lo
-                continue
-            notes[THIN], notes[LOSSES] = max(notes[THIN], 1.0 / mass), max(notes[LOSSES], (hi - lo) / mass)
-            z[0, i], top[0, i] = mass, size
-            p[0, i] = (reach + mass) * c - turn * s - mass * x[0, i]
-            p[1, i] = (reach + mass) * s + turn * c - mass * x[1, i]
+        notes[THIN], notes[LOSSES] = max(notes[THIN], 1.0 / mass), max(notes[LOSSES], (hi - lo) / mass)
+        z[0, i], top[0, i] = mass, size
+        p[0, i] = (reach + mass) * c - turn * s - mass * x[0, i]
+        p[1, i] = (reach + mass) * s + turn * c - mass * x[1, i]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from tokenflock.engine.compiled.declare import inline, kernel, pointed
 from tokenflock.engine.compiled.lanes import fma, indices, load, noinline, root, shifted, splat, store, within
-from tokenflock.engine.explicit.pairs import MOST_PARTS, n_parts
 from tokenflock.engine.explicit.team import run_parts
 from tokenflock.engine.explicit.work import HI
 from tokenflock.engine.harmonic.few_circle import first_waves, store_powers, totals_of
@@ -23,6 +22,7 @@ from tokenflock.engine.harmonic.velocity import SUMS, TOTALS
 
 # Pages of PairWork.partial: the moments of all tokens, then those of each part.
 MOMENTS, PARTS = 0, 1
+MOST_PARTS = 24
 N_PAGES = PARTS + MOST_PARTS
 HEIGHT = 8  # the row of rays that holds z; those before it hold powers of x_1 + i x_2, here of any length
 COSINES, SINES, MASSES, EAST, NORTH, UP = range(6)  # rows of the tile: moments, then F and grad F of eight tokens
@@ -155,6 +155,12 @@ def _clear(tile):
 
 
 @inline
+def _n_parts(last):
+    """How many parts full attention is cut into: two registers each, at most MOST_PARTS."""
+    return min(MOST_PARTS, (last + 2 * WIDTH - 1) // (2 * WIDTH))
+
+
+@inline
 def _begins(last, parts, k):
     """The first token of part k, at the beginning of a register."""
     return min(last, (last + WIDTH - 1) // WIDTH * k // parts * WIDTH)
@@ -166,7 +172,7 @@ def sphere_part(pairs, k):
     the same way whoever takes it: the bits do not depend on the team."""
     noinline()
     tables, rays, tile, partial, last = pairs.tables, pairs.per_token, pairs.tile, pairs.partial, pairs.numbers.n
-    parts = n_parts(pairs.x, last)
+    parts = _n_parts(last)
     first, stop, degree = _begins(last, parts, k), _begins(last, parts, k + 1), int(tables[NUMBERS, DEGREE])
     if pairs.call.stage == SUMS:
         _leave_rows(tile, partial[MOMENTS], tables, rays, first, stop, last, False, pairs.p)
@@ -197,7 +203,7 @@ def _gather(pairs, parts):
 @pointed
 def sum_moments(part, pairs):
     """Both stages of `sphere_part`."""
-    parts = n_parts(pairs.x, pairs.numbers.n)
+    parts = _n_parts(pairs.numbers.n)
     run_parts(part, pairs, TOTALS, parts)
     _gather(pairs, parts)
     run_parts(part, pairs, SUMS, parts)

@@ -23,7 +23,7 @@ from tokenflock.engine.traits import traits
 from tokenflock.model import Model
 
 WIDTH = 8  # modes in a register of 64 bytes
-BLOCKS = 48  # two a part: more would cost more adding up, fewer longer running sums
+BLOCKS = 48  # the parts of a sum: more would cost more adding up, fewer longer running sums
 FLAT = 8.0  # roundings of a sum of waves, whatever its length
 LOST = 1e-4  # a row whose mass is less than this share of its tokens is summed by pairs
 # b = 0 is taken as this: then every coefficient over b has its limit, and nothing underflows.

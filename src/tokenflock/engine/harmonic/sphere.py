@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from tokenflock.engine.compiled.declare import inline, pointed
 from tokenflock.engine.compiled.lanes import fma, indices, load, noinline, splat, store, total
-from tokenflock.engine.explicit.pairs import n_parts
 from tokenflock.engine.explicit.work import HI, LO
 from tokenflock.engine.harmonic.series import (
     BACK,
-    BLOCKS,
     DEGREE,
     MASS,
     N_ROWS,
@@ -139,32 +137,30 @@ def sphere(pairs, k):
         pairs.x, pairs.rows, pairs.p, pairs.z, pairs.tile, pairs.tables, pairs.partial
     )  # fmt: skip
     last, stage = pairs.numbers.n, pairs.call.stage
-    parts = n_parts(x, last)
     value, scale, b = tables[NUMBERS, VALUE], tables[NUMBERS, SCALE], tables[NUMBERS, SHARPNESS]
     tile[LOWER, 0] = tile[LOWER + 1, 0] = 0.0
-    for block in range(k * BLOCKS // parts, (k + 1) * BLOCKS // parts):
-        first, stop = block_start(last, block), block_start(last, block + 1)
-        if stage == TOTALS:
-            normalise(x, 3, first, stop)
-            clear(tile)
-            _add_all(tile, tables, x, first, stop)
-            leave_totals(tile, partial, block)
-            continue
-        if first == stop:
-            tables[N_ROWS + block, THIN] = tables[N_ROWS + block, LOSSES] = 0.0
-            continue
-        lo, hi = int(rows[LO, first]), int(rows[HI, first])
-        hi -= hi == first + 1  # it comes with its own row
-        _gather_sphere(tile, tables, x, partial, lo, hi, last)
-        for i in range(first, stop):
-            to = int(rows[HI, i])
-            while hi < to and not (hi == i and to == i + 1):
-                add_sphere(tile, tables, x, hi, 1.0)
-                hi += 1
-            while lo < int(rows[LO, i]):
-                add_sphere(tile, tables, x, lo, -1.0)
-                lo += 1
-            sums = _meet_sphere(tile, tables, x[0, i], x[1, i], x[2, i], 1.0 if hi < to else 0.0)
-            _leave_row(x, i, sums, value, scale, b, p, z)
-            hi = to
-        note_rows(rows, z, first, stop, tables[N_ROWS + block])
+    first, stop = block_start(last, k), block_start(last, k + 1)
+    if stage == TOTALS:
+        normalise(x, 3, first, stop)
+        clear(tile)
+        _add_all(tile, tables, x, first, stop)
+        leave_totals(tile, partial, k)
+        return
+    if first == stop:
+        tables[N_ROWS + k, THIN] = tables[N_ROWS + k, LOSSES] = 0.0
+        return
+    lo, hi = int(rows[LO, first]), int(rows[HI, first])
+    hi -= hi == first + 1  # it comes with its own row
+    _gather_sphere(tile, tables, x, partial, lo, hi, last)
+    for i in range(first, stop):
+        to = int(rows[HI, i])
+        while hi < to and not (hi == i and to == i + 1):
+            add_sphere(tile, tables, x, hi, 1.0)
+            hi += 1
+        while lo < int(rows[LO, i]):
+            add_sphere(tile, tables, x, lo, -1.0)
+            lo += 1
+        sums = _meet_sphere(tile, tables, x[0, i], x[1, i], x[2, i], 1.0 if hi < to else 0.0)
+        _leave_row(x, i, sums, value, scale, b, p, z)
+        hi = to
+    note_rows(rows, z, first, stop, tables[N_ROWS + k])

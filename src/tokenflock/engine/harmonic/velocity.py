@@ -15,7 +15,6 @@ import numpy as np
 
 from tokenflock.engine.compiled.declare import inline, kernel, pointed
 from tokenflock.engine.compiled.lanes import lanes_of, load, splat, store
-from tokenflock.engine.explicit.pairs import n_parts
 from tokenflock.engine.explicit.team import run_parts
 from tokenflock.engine.explicit.work import HI, LO
 from tokenflock.engine.harmonic.series import (
@@ -166,9 +165,8 @@ def judge(pairs):
 @pointed
 def sum_waves(part, pairs):
     """Both stages, and what they tell of their error."""
-    parts = n_parts(pairs.x, pairs.numbers.n)
-    run_parts(part, pairs, TOTALS, parts)
-    run_parts(part, pairs, SUMS, parts)
+    run_parts(part, pairs, TOTALS, BLOCKS)
+    run_parts(part, pairs, SUMS, BLOCKS)
     judge(pairs)
 
 

@@ -14,7 +14,8 @@ from tokenflock.engine.implicit.watch import Labels, touching
 from tokenflock.engine.status import COLLAPSED, REGROUP
 from tokenflock.engine.traits import steepest, traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, masses, sees
+from tokenflock.masks import sees
+from tokenflock.model import Model, masses
 from tokenflock.schemes import Rosenbrock
 from tokenflock.sphere import retract
 
@@ -200,7 +201,7 @@ class CoalescingStepper(ImplicitStepper):
             nearest = float((x @ x.T)[seen].max())
             form = float(model.form[0, 0, 0])
             # What a pull is weighed against: the own logit of a row, nothing, or beta.
-            against = {"softmax": form, "count": 0.0, "scaled-count": 1.0}[model.normaliser]
+            against = {"softmax": form, "count": 0.0, "scaled-count": 1.0}[model.divisor.kind]
             due = model.beta * (against - form * nearest) / math.log(10.0)
         return Bodies(len(x), due, tuple(self._mergers), self._opened, self._slack)
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tokenflock.engine.traits import traits
+from tokenflock.errors import EngineError
+from tokenflock.masks import has_table
 from tokenflock.model import Model
 from tokenflock.options import Window
 
@@ -102,6 +104,9 @@ def lay_out(
     query, key and value may have axes for the runs and the heads, (runs, H, ...): every run with weights of its own.
     """
     given = given or {}
+    if not isinstance(model.mask, str | Window) or has_table(model.bias):
+        what = f"mask={model.mask} with bias={type(model.bias).__name__}"
+        raise EngineError(f"torch cannot run {what}: it knows causal, full, windows and ALiBi. Use engine='reference'.")
     assert given.keys() <= GIVEN, f"no weights of a model: {given.keys() - GIVEN}"
     kind, device = DTYPES[dtype], torch.device(device)
     hard = math.isinf(model.beta)
@@ -113,11 +118,12 @@ def lay_out(
     own_form = "query" not in given and "key" not in given
     forms = put(model.form) if own_form else _over_heads(_form(model, given, put), model)
     values = _over_heads(given["value"], model) if "value" in given else put(model.values)
-    whole, sigma = values.sum(dim=-3).to(torch.float64), 0.0
+    exact = values if "value" in given else torch.as_tensor(model.values.copy(), device=device)
+    whole, sigma = exact.to(torch.float64).sum(dim=-3), 0.0  # 1e200 is a number of 64 bits, and inf in 32
     most = values.diagonal(dim1=-2, dim2=-1).amax(dim=-1)
     eye = torch.eye(model.dim, dtype=torch.float64, device=device)
     if model.space == "rescaled":
-        sigma = float(torch.linalg.eigvals(whole.detach().cpu()).real.max())
+        sigma = float(eigenvalues(whole).real.max())
     ff, frozen, block = model.feedforward, model.frozen, None
     if ff is not None:
         w, a, b = (given[name] if name in given else put(getattr(ff, name)) for name in "wab")
@@ -132,7 +138,7 @@ def lay_out(
         less=values - most[..., None, None] * eye.to(kind),
         total=whole - sigma * eye,
         sigma=sigma,
-        slopes=tuple(float(s) for s in model.slopes),
+        slopes=tuple(float(s) for s in np.clip(model.slopes, -torch.finfo(kind).max, torch.finfo(kind).max)),
         frozen=none if frozen is None else put(frozen.tokens),
         weights=none[:, 0] if frozen is None else put(frozen.weights),
         masses=None if model.masses is None else put(np.atleast_2d(model.masses)),
@@ -144,6 +150,12 @@ def lay_out(
         products=model.dim >= PRODUCTS_FROM and model.space != "rescaled" and not hard,
         pairs=pairs_in_a_block(device, kind.itemsize),
     )
+
+
+def eigenvalues(matrix: Tensor) -> Tensor:
+    """Of a matrix, on the host; nan if it is not finite: some LAPACKs end the process on one that is not."""
+    there = matrix.detach().cpu()
+    return torch.linalg.eigvals(there) if there.isfinite().all() else torch.full_like(there[..., 0], math.nan)
 
 
 def _form(model: Model, given: Mapping[str, Tensor], put: Callable[[NDArray[np.floating[Any]]], Tensor]) -> Tensor:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tokenflock.engine.torch.terms import Sums, TorchTerms
+from tokenflock.engine.torch.terms import Sums, TorchTerms, eigenvalues
 from tokenflock.model import LARGEST_EXPONENT, TIE
 
 LARGEST_EXPONENT_32 = 80.0  # the same for float32, which ends at e^88
@@ -77,7 +77,7 @@ def flow_at_layer(terms: TorchTerms, k: int, dt: float) -> EnsembleRescaling | N
         return None
     eye = torch.eye(terms.model.dim, dtype=torch.float64, device=terms.device)
     step = eye + dt * (terms.total + terms.sigma * eye)
-    rho = float(torch.linalg.eigvals(step.detach().cpu()).abs().max())
+    rho = float(eigenvalues(step).abs().max())
     power = torch.linalg.matrix_power(step / rho, k)[None].to(terms.dtype)
     return EnsembleRescaling(power, torch.full((1,), k * math.log(rho), dtype=torch.float64, device=terms.device))
 
@@ -339,7 +339,7 @@ def layer(terms: TorchTerms, x: Tensor, radius: Tensor, k: int, dt: float) -> tu
 
 
 def sublayer(terms: TorchTerms, x: Tensor, radius: Tensor, d: Tensor, t: float, dt: float) -> tuple[Tensor, Tensor]:
-    """The residual step of (E12) with update d: model.sublayer."""
+    """The residual step of (E12) with update d: layers.sublayer."""
     if terms.model.space == "euclidean":
         return x + dt * d, radius
     norm, size = terms.model.norm, length(d)[..., None]

@@ -37,10 +37,9 @@ def _counts(
 ) -> dict[str, Any]:
     """Clusters of every run at every time, of all tokens and of the first half of them (the prefix is a run too)."""
     value = np.diag([1.0] * leading + [1.0 - gap] * (dim - leading))
-    runs = s["runs_at"].get(f"{leading}, beta {beta:g}", s["runs"])
-    start = uniform(n, dim, seed=int(generator.integers(2**31)), runs=runs)
+    start = uniform(n, dim, seed=int(generator.integers(2**31)), runs=s["runs"])
     model, times = Model(dim=dim, beta=beta, value=value), list(s["times"])
-    x = simulate(model, start, times[-1], times=times, engine=s["engine"], progress=False)["x"].values
+    x = simulate(model, start, times[-1], times=times, progress=False)["x"].values
     radius = REACH / math.sqrt(beta)
     return {"all": clusters.count(x, radius), "half": clusters.count(x[:, :, : n // 2], radius)}
 
@@ -61,18 +60,6 @@ def slope_of_caps(betas: Sequence[float], dim: int) -> float:
 def tokens_a_ball(n: int, beta: float, dim: int) -> float:
     """How many of n uniform tokens a ball of that radius holds on S^{dim-1}."""
     return float(n * cap_measure(min(BALL / math.sqrt(beta), math.pi), dim))
-
-
-def betas_of(s: Sizes, leading: int, gap: float) -> Sequence[float]:
-    """The betas of a grid: `betas` may have others for one gap, as "3, gap 0"."""
-    found: Sequence[float] = s["betas"].get(f"{leading}, gap {gap:g}", s["betas"][str(leading)])
-    return found
-
-
-def tokens(s: Sizes, leading: int, dim: int, gap: float, beta: float) -> int:
-    """How many tokens a cell has: as given, or as many as fill every ball, of L or without a gap of the sphere."""
-    filled = s["tokens_a_ball"] / tokens_a_ball(1, beta, leading if gap else dim)
-    return int(max(s["n_tokens"][str(leading)], math.ceil(filled)))
 
 
 def _draw(answer: Answer) -> plot.Figure:
@@ -112,37 +99,6 @@ def _draw(answer: Answer) -> plot.Figure:
     return figure
 
 
-#: Every ball filled, on a GPU: `python benchmarks/filled_balls.py OUT`. beta = 1e4 takes 150,000 tokens a run at d_1 =
-#: 3 and 4,400,000 at d_1 = 4, so that beta ends at 640 there; and without a gap where the whole sphere takes as many.
-LARGE: dict[str, Any] = {
-    "dims": (3, 4),
-    "gaps": (0.0, 1.0),
-    "betas": {
-        "3": (100.0, 400.0, 1600.0, 1e4),
-        "3, gap 0": (40.0, 100.0, 250.0),
-        "4": (40.0, 100.0, 250.0, 640.0),
-        "4, gap 0": (20.0, 40.0, 80.0),
-    },
-    "tokens_a_ball": 60.0,
-    "runs": 100,
-    "runs_at": {"3, beta 10000": 30},
-    "engine": "gpu",
-}
-#: The same as far as a processor goes in some minutes: flock.study("effective-dimension", out="studies", **FILLED).
-FILLED: dict[str, Any] = {
-    **LARGE,
-    "betas": {
-        "3": (25.0, 64.0, 160.0),
-        "3, gap 0": (10.0, 20.0, 40.0),
-        "4": (12.0, 25.0, 50.0),
-        "4, gap 0": (8.0, 14.0, 24.0),
-    },
-    "runs": 12,
-    "runs_at": {},
-    "engine": "auto",
-}
-
-
 @study(
     "effective-dimension",
     source="A, section 5 (the count of centers for general V)",
@@ -162,9 +118,6 @@ FILLED: dict[str, Any] = {
         "n_tokens": {"2": 240, "3": 240, "4": 320},
         "times": (15.0, 60.0),
         "runs": 6,
-        "runs_at": {},
-        "tokens_a_ball": 0.0,
-        "engine": "auto",
     },
     quick={
         "dims": (2, 3),
@@ -181,12 +134,12 @@ def effective_dimension(work: Inquiry, **s: Any) -> None:
     grids = [(d, d + 1, g) for d in s["dims"] for g in s["gaps"]] + [(d, d + 3, max(s["gaps"])) for d in s["dims"]]
     cases = {}
     for d, dim, gap in grids:
-        for beta in betas_of(s, d, gap):
-            cases[f"{d} of {dim}, gap {gap:g}, beta {beta:g}"] = (d, dim, gap, beta, tokens(s, d, dim, gap, beta), s)
+        for beta in s["betas"][str(d)]:
+            cases[f"{d} of {dim}, gap {gap:g}, beta {beta:g}"] = (d, dim, gap, beta, s["n_tokens"][str(d)], s)
     found = work.each(cases, _counts)
     rows, fits = [], []
     for d, dim, gap in grids:
-        betas, home = betas_of(s, d, gap), d if gap else dim
+        betas, home = s["betas"][str(d)], d if gap else dim
         cells = [found[f"{d} of {dim}, gap {gap:g}, beta {b:g}"] for b in betas]
         for k, time in enumerate(s["times"]):
             every, half = ([np.array(cell[part])[:, k] for cell in cells] for part in ("all", "half"))
@@ -195,7 +148,7 @@ def effective_dimension(work: Inquiry, **s: Any) -> None:
             mine, fewer = exponent(betas, every), exponent(betas, half)
             lost = 1 - float(half[-1].mean() / every[-1].mean())
             held = slope_of_caps(betas, d), slope_of_caps(betas, dim)
-            few = min(tokens_a_ball(tokens(s, d, dim, gap, beta), beta, home) for beta in betas)
+            few = min(tokens_a_ball(s["n_tokens"][str(d)], beta, home) for beta in betas)
             fits.append([d, dim, gap, time, *mine, *held, fewer.value, lost, sum(map(len, every)), few])
     work.table("counts", ("d_1", "d", "gap", "time", "beta", "clusters", "low", "high"), rows)
     columns = "d_1 d gap time exponent low high predicted full half_n half_n_lost runs a_ball".split()
@@ -240,9 +193,9 @@ def _say(work: Inquiry, fits: Table, s: Sizes) -> None:
         f"{verdict}: with a gap of {wide:g} the exponents are {each}; {held} of {len(told)} intervals hold "
         f"the slope of the caps of L, and the farthest is {worst:.2f} off. Without a gap they are {words} for the "
         f"whole sphere (there half of the tokens miss up to {short:.0%} of the clusters). {_crossover(fits)}",
-        "beta up to 1e4 for d_1 = 3 and to 640 for d_1 = 4, with 60 tokens a ball and 100 runs a cell (sizes `LARGE`, "
-        f"for a GPU): here a ball holds {few:.0f} tokens where it holds fewest, and slow mergers (finite time) and the "
-        "small range of beta bend the curves by more than the intervals show.",
+        f"More tokens and a larger beta: here a ball holds {few:.0f} tokens where it holds fewest, and slow mergers "
+        "(finite time) and the small range of beta bend the curves by more than the intervals show. 60 tokens a ball "
+        "and beta to 1e4 take a GPU: python benchmarks/filled_balls.py OUT.",
     )
 
 

@@ -23,11 +23,12 @@ import torch
 from torch import Tensor
 
 from tokenflock.errors import bad, unknown
-from tokenflock.flow import Flow, Schedule
+from tokenflock.flow import Flow
 from tokenflock.geometry import Array, retract
 from tokenflock.model import Model
 from tokenflock.request import check_start
 from tokenflock.simulation import simulate
+from tokenflock.varying import Schedule
 
 CONTROLS = ("query", "key", "value")
 
