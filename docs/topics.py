@@ -36,7 +36,7 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
-        "Window Dilated Blocks Prefix Sink RandomGraph Alibi Rope Absolute sinusoids "
+        "Window Dilated Blocks Prefix Sink RandomGraph Alibi Rope Absolute sinusoids Groups CommonNoise "
         "FeedForward Frozen LayerNorm Kernel Normaliser Schedule redrawn",
         "",
         "model",

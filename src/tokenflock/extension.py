@@ -82,7 +82,7 @@ def _checked(run: xr.Dataset) -> Model:
         (scheme not in ADAPTIVE, f"scheme={scheme!r}: its steps are part of its result"),
         (model.space == "rescaled" or model.norm.kind != "post", "space='rescaled' or a layer norm other than 'post'"),
         (bool(model.varying), "weights that change with time"),
-        (bool(model.noise) or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
+        (model.noisy or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
         (run.attrs["dtype"] != "float64", f"dtype={run.attrs['dtype']!r}"),
         (model.masses is not None, "masses: they are those of the old tokens only"),
     )

@@ -26,6 +26,7 @@ from tokenflock.request import ATOL, AUTO, DTYPE, RTOL, SEED, Job, Request
 from tokenflock.runner import Finished, Record, Reducer, Telling
 from tokenflock.trajectories import (
     AXIS,
+    GROUP,
     MERGER,
     RUN,
     SCHEMA,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 # Names that a trajectory has: no reducer may have them.
 TAKEN = {"x", "radius", "start", "time", "run", "token", "axis", "steps", "rejected", "evaluations", "outcome"}
-TAKEN |= {"boolean_from", "left", *(f"merger_{name}" for name in Merger._fields)}
+TAKEN |= {"boolean_from", "left", "group", *(f"merger_{name}" for name in Merger._fields)}
 MOST_LISTED = 5  # failed runs of an ensemble that a warning names
 BLANKS = 8  # trajectories without numbers that are kept for a request
 MERGER_TYPES = (np.float64, np.int64, np.int64, np.int64, np.int64)
@@ -261,6 +262,8 @@ def _dataset(job: Job, found: Finished, wall: float) -> xr.Dataset:
         alike = alike._replace(times=found.times[:kept], blanks={})
     made: xr.Dataset = alike.blank(data).copy(data={name: array for name, (_, array, *_) in data.items()})
     made.attrs = attrs | job.engine.told()
+    if model.groups is not None:
+        made = made.assign_coords({GROUP: (TOKEN, np.array(model.groups.names, dtype=object)[model.groups.labels])})
     return made
 
 
