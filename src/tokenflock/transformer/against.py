@@ -49,7 +49,7 @@ SWITCHED = {
 }
 
 
-class Row(NamedTuple):
+class Judged(NamedTuple):
     """One head of one kind on one text."""
 
     row: str
@@ -102,7 +102,7 @@ def flow(head: Head, x: Array, r: float, time: float, causal: bool) -> Array:
     return np.asarray(run["x"].values[-1] @ basis.T)
 
 
-def one(layer: Layer, head: Head, regime: Regime, h: Array, out: Array, written: Array) -> Row:
+def one(layer: Layer, head: Head, regime: Regime, h: Array, out: Array, written: Array) -> Judged:
     """A head on the hidden states h of its layer, which makes `out` of them; written (n, d): what the head adds."""
     length = np.linalg.norm(h, axis=-1)
     x, after = h / length[:, None], retract(out)
@@ -114,7 +114,7 @@ def one(layer: Layer, head: Head, regime: Regime, h: Array, out: Array, written:
     a, b = tangent(x, moved - x), tangent(x, written)
     size = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
     cosine = float(np.mean(np.sum(a * b, axis=-1) / np.where(size > 0, size, 1.0)))
-    return Row(regime.row, float(regime.lambda_max.real), gains[0], gains[1], gains[2], cosine)
+    return Judged(regime.row, float(regime.lambda_max.real), gains[0], gains[1], gains[2], cosine)
 
 
 def _inside(x: Array, L: Array) -> float:
@@ -143,7 +143,7 @@ def heads(
     if progress is not None:
         function("progress", progress, "a function of (done, of)", takes=2)
     seed = whole("seed", seed, 0)
-    found: list[list[Row]] = []
+    found: list[list[Judged]] = []
     with one_thread():
         for l in range(chosen[-1] + 1):
             layer = network.layer(l)
@@ -157,7 +157,7 @@ def heads(
                 progress(l + 1, chosen[-1] + 1)
     shape = (len(chosen), network.n_heads, len(KINDS), len(states))
     data = {}
-    for name in Row._fields:
+    for name in Judged._fields:
         column = np.array(
             [[getattr(row, name) for row in rows] for rows in found], dtype=object if name == "row" else float
         )
@@ -166,7 +166,7 @@ def heads(
     return xr.Dataset(data, coords=coords, attrs={"network": network.name, "seed": seed})
 
 
-def _kinds(layer: Layer, k: int, states: list[Array], made: list[Any], generator: np.random.Generator) -> list[Row]:
+def _kinds(layer: Layer, k: int, states: list[Array], made: list[Any], generator: np.random.Generator) -> list[Judged]:
     """One head, trained and as both null models, on every text."""
     trained = Head.of(layer, k)
     rows = []
@@ -197,7 +197,7 @@ def share(found: Any, name: str, kind: str = "trained") -> Estimate:
     if not hasattr(found, "data_vars"):
         raise bad("found", found, "what against.heads gives")
     named("kind", kind, KINDS)
-    named("name", name, [key for key in Row._fields if key != "row"])
+    named("name", name, [key for key in Judged._fields if key != "row"])
     values = found[name].sel(kind=kind).mean("text").values.ravel()
     return wilson(int((values > 0).sum()), values.size)
 
@@ -207,7 +207,7 @@ def mean(found: Any, name: str, kind: str = "trained") -> Estimate:
     if not hasattr(found, "data_vars"):
         raise bad("found", found, "what against.heads gives")
     named("kind", kind, KINDS)
-    named("name", name, [key for key in Row._fields if key != "row"])
+    named("name", name, [key for key in Judged._fields if key != "row"])
     return interval(found[name].sel(kind=kind).mean(["layer", "head"]).values)
 
 

@@ -114,7 +114,7 @@ def _attended(layer: Layer, y: Array, parts: Parts) -> tuple[Array, Array]:
     return written, heads.weights
 
 
-class Heads(NamedTuple):
+class HeadsAtWork(NamedTuple):
     """What the heads of a layer do to tokens (n, d)."""
 
     query: Array  #: (H, n, k), turned
@@ -123,7 +123,7 @@ class Heads(NamedTuple):
     written: Array  #: (H, n, d): their sum, with the output's bias, is what attention writes
 
 
-def by_head(layer: Layer, y: Array, parts: Parts = ALL) -> Heads:
+def by_head(layer: Layer, y: Array, parts: Parts = ALL) -> HeadsAtWork:
     """What every head of attention does to tokens y (n, d), already normed if the order is pre."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = _by_head(layer, _given(layer, y, parts, "y"), parts)
@@ -131,7 +131,7 @@ def by_head(layer: Layer, y: Array, parts: Parts = ALL) -> Heads:
     return found
 
 
-def _by_head(layer: Layer, y: Array, parts: Parts) -> Heads:
+def _by_head(layer: Layer, y: Array, parts: Parts) -> HeadsAtWork:
     heads = _chosen(layer, parts)
     q = _project(y, layer.query[heads], layer.query_bias, heads, parts)
     k = _project(y, layer.key[heads], layer.key_bias, heads, parts)
@@ -145,7 +145,7 @@ def _by_head(layer: Layer, y: Array, parts: Parts) -> Heads:
     s = np.where(sees(len(y), layer.causal, layer.window), s, -np.inf)
     weights = np.exp(s - s.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
-    return Heads(q, k, weights, (weights @ v) @ np.swapaxes(layer.output[heads], -1, -2))
+    return HeadsAtWork(q, k, weights, (weights @ v) @ np.swapaxes(layer.output[heads], -1, -2))
 
 
 def sees(n: int, causal: bool, window: int | None) -> np.ndarray:
