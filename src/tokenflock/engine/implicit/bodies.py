@@ -30,7 +30,8 @@ import numpy as np
 from tokenflock.engine.implicit.watch import NEVER, Labels, Watch, hops_back, nobody, slacks_of
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, attention, masses, visible
+from tokenflock.masks import visible
+from tokenflock.model import Model, attention, masses
 from tokenflock.options import Window
 from tokenflock.sphere import retract
 

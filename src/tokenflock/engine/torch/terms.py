@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tokenflock.engine.traits import traits
+from tokenflock.errors import EngineError
+from tokenflock.masks import has_table
 from tokenflock.model import Model
 from tokenflock.options import Window
 
@@ -102,6 +104,9 @@ def lay_out(
     query, key and value may have axes for the runs and the heads, (runs, H, ...): every run with weights of its own.
     """
     given = given or {}
+    if not isinstance(model.mask, str | Window) or has_table(model.bias):
+        what = f"mask={model.mask} with bias={type(model.bias).__name__}"
+        raise EngineError(f"torch cannot run {what}: it knows causal, full, windows and ALiBi. Use engine='reference'.")
     assert given.keys() <= GIVEN, f"no weights of a model: {given.keys() - GIVEN}"
     kind, device = DTYPES[dtype], torch.device(device)
     hard = math.isinf(model.beta)
