@@ -86,8 +86,8 @@ class Function:
     def _for_tensors(self, like: Any) -> Callable[..., Any]:
         if self.not_for_torch:
             raise SpecError(
-                f"this function cannot run in torch: {self.not_for_torch}. Allowed: arithmetic, functions of numpy such "
-                f"as {', '.join(ELEMENTWISE[:6])}. Write it with these, or use engine='reference'."
+                f"this function cannot run in torch: {self.not_for_torch}. Allowed: arithmetic, functions of numpy "
+                f"such as {', '.join(ELEMENTWISE[:6])}. Write it with these, or use engine='reference'."
             )
         return self.bound(torch_table(like), like.new_tensor)
 
