@@ -15,9 +15,12 @@ from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.engine.implicit.switching import SwitchingStepper
 from tokenflock.engine.implicit.turning import TurnedStepper, turned
 from tokenflock.engine.traits import OPTIONS, traits
+from tokenflock.errors import bad
 from tokenflock.geometry import Array
-from tokenflock.model import Model, kind_at
+from tokenflock.model import Model, kind_at, masses
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
+
+MOST_DENSE = 4096  # tokens of a graph up to which implicit steps hold all pairs
 
 
 class CpuEngine(EnsembleEngine):
@@ -72,6 +75,8 @@ class CpuEngine(EnsembleEngine):
             return CpuStepper(task, x, by_pairs(task.model, len(x), task.dtype, wide, layer_step), run, stop)
 
         def implicit(task: Task, scheme: Rosenbrock, x: Array) -> Stepper:
+            if not is_interval(task.model.mask):
+                task = dataclasses.replace(task, model=_in_masses(task.model, len(x)))
             if to := turned(task.model):
                 return TurnedStepper(implicit, task, scheme, x, to)
             kind = ImplicitStepper if traits(task.model).no_bodies else CoalescingStepper
@@ -95,4 +100,16 @@ class CpuEngine(EnsembleEngine):
 
         if isinstance(task.scheme, Rosenbrock):
             return implicit(task, task.scheme, x)
-        return SwitchingStepper(explicit, implicit, task, x) if task.auto else explicit(task, x)
+        able = is_interval(task.model.mask) or len(x) <= MOST_DENSE
+        return SwitchingStepper(explicit, implicit, task, x) if task.auto and able else explicit(task, x)
+
+
+def _in_masses(model: Model, n: int) -> Model:
+    """The same model for implicit steps, which know graphs by masses as seen from each row: 0 is out of sight."""
+    if n > MOST_DENSE:
+        advice = "Take an explicit scheme: its steps take the time of the entries."
+        raise bad(
+            "start", f"{n} tokens with a mask that is a graph", f"at most {MOST_DENSE} for implicit steps", advice
+        )
+    seen = sees(model.mask, n) * masses(model, n)
+    return model.with_options(mask="causal" if traits(model).causal else "full", masses=seen)

@@ -65,7 +65,8 @@ def _extra(model: Model, n: int) -> Array:
 def mass_of(model: Model, seen: Graph) -> Array:
     """a_ij of every entry."""
     a = masses(model, seen.n_tokens)
-    return np.asarray(a[seen.rows % seen.n_tokens if len(a) > 1 else 0, seen.columns])
+    found: Array = a[seen.rows % seen.n_tokens if len(a) > 1 else 0, seen.columns]
+    return found
 
 
 def _bias(model: Model, seen: Graph, head: int) -> Array:
@@ -74,4 +75,6 @@ def _bias(model: Model, seen: Graph, head: int) -> Array:
         return LOG2E * at_entries(model.bias, seen, head)
     n, line = seen.n_tokens, head if seen.heads > 1 else 0
     part = slice(seen.starts[line * n], seen.starts[(line + 1) * n])
-    return -LOG2E * model.slopes[head] * np.abs(seen.rows[part] - line * n - seen.columns[part])
+    far: Array = np.abs(seen.rows[part] - line * n - seen.columns[part])
+    slope = LOG2E * float(model.slopes[head])
+    return np.asarray(-slope * far)

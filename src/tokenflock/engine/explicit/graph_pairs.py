@@ -5,9 +5,9 @@ Row r = i + h n of the present head h (of one graph for all heads r = i) has sta
 masses add to the logits, in units of log 2, is a line of `masses` (hardmax: the masses as they are), one or one a
 head.
 
-Tokens are laid out as rows first: a neighbour is then one place in memory, not d of them. The logits of a row stand in
-the tile of the thread, so that their exponentials are taken a register at a time. Results are those of pairs.py; parts
-have about equally many entries, always the same ones, whatever the threads.
+Tokens are laid out as rows first, of whole registers from d = 4 on: a neighbour is then one place in memory. The logits
+of a row stand in the tile of the thread, so that their exponentials are taken a register at a time. Results are those
+of pairs.py; parts have about equally many entries, always the same ones, whatever the threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock.engine.compiled.declare import inline, pointed
-from tokenflock.engine.compiled.lanes import exp2, load, noinline, splat, store, total, width
+from tokenflock.engine.compiled.lanes import exp2, fma, load, noinline, splat, store, total, width
 from tokenflock.engine.explicit.pairs import HARD_TIE, HARD_TIE_32
 from tokenflock.engine.explicit.rescaled_pairs import SHARPEN, SHARPEN_32
 from tokenflock.engine.explicit.work import RESCALED
@@ -54,9 +54,15 @@ def _first_row(pairs, base, k):
 def _lay_out(pairs, k):
     """Part k of the tokens as rows."""
     rows, x, n, parts = pairs.by_rows[0], pairs.x, pairs.numbers.n, n_graph_parts(pairs)
-    for i in range(n * k // parts, n * (k + 1) // parts):
+    first, last = n * k // parts, n * (k + 1) // parts
+    for i in range(first, last):
         for a in range(x.shape[0]):
             rows[i, a] = x[a, i]
+    if pairs.by_rows.shape[0] > 1:
+        queries = pairs.by_rows[1]
+        for i in range(first, last):
+            for a in range(x.shape[0]):
+                queries[i, a] = pairs.u[a, i]
 
 
 # A token in registers, for d = 1, 2, 3; `None` stands for any d, where it is read where it lies.
@@ -99,11 +105,11 @@ def _dot3(pairs, j, u):
 
 @inline
 def _dot_any(pairs, j, i):
-    u, rows = pairs.u, pairs.by_rows
-    s = u[0, i] * rows[0, j, 0]
-    for a in range(1, u.shape[0]):
-        s += u[a, i] * rows[0, j, a]
-    return s
+    tokens, queries = pairs.by_rows[0], pairs.by_rows[1]
+    s = load(queries, i, 0) * load(tokens, j, 0)
+    for a in range(width(tokens), tokens.shape[1], width(tokens)):
+        s = fma(load(queries, i, a), load(tokens, j, a), s)
+    return total(s)
 
 
 @inline
@@ -140,13 +146,18 @@ def _pull3(pairs, i, first, last, line):
 
 @inline
 def _pull_any(pairs, i, first, last, line):
-    rows, entries, d = pairs.by_rows[0], pairs.entries, pairs.x.shape[0]
-    for a in range(d):
-        pairs.p[a, i] = 0.0
+    tokens, entries, d, m = pairs.by_rows[0], pairs.entries, pairs.x.shape[0], width(pairs.x)
+    room = line.shape[1] - tokens.shape[1]  # the sums stand at the end of the tile
+    none = splat(line.dtype.type(0.0))
+    for a in range(0, tokens.shape[1], m):
+        store(line, 0, room + a, none)
     for e in range(first, last):
-        j, w = entries[e], line[0, e - first]
-        for a in range(d):
-            pairs.p[a, i] += w * (rows[j, a] - rows[i, a])
+        j, w = entries[e], splat(line[0, e - first])
+        for a in range(0, tokens.shape[1], m):
+            gap = load(tokens, j, a) - load(tokens, i, a)
+            store(line, 0, room + a, fma(w, gap, load(line, 0, room + a)))
+    for a in range(d):
+        pairs.p[a, i] = line[0, room + a]
 
 
 @inline

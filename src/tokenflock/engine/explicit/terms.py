@@ -211,9 +211,10 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
     elif kernel in GRAPHS:
         fixed = terms.frozen.shape[1]
         longest = int(np.diff(terms.starts).max(initial=0))
-        own = {"by_rows": make(1, n + fixed, d), "tile": make(1, longest + BYTES), "starts": terms.starts}
-        own |= {"entries": terms.entries}
-        own["by_rows"][0, n:] = terms.frozen[:d].T
+        pad = d if d <= 3 else -(-d // (m := BYTES // dtype.itemsize)) * m
+        own = {"by_rows": make(1 if d <= 3 else 2, n + fixed, pad), "tile": make(1, longest + BYTES + pad)}
+        own |= {"starts": terms.starts, "entries": terms.entries}
+        own["by_rows"][0, n:, :d] = terms.frozen[:d].T
     elif kernel.startswith("leader"):
         own = {"per_token": make(d + 1, columns)}
     queue = np.zeros(QUEUE_SIZE, dtype=np.int64)
