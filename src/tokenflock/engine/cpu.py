@@ -17,6 +17,7 @@ from tokenflock.engine.implicit.turning import TurnedStepper, turned
 from tokenflock.engine.traits import OPTIONS, traits
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.masks import is_interval, sees
 from tokenflock.model import Model, kind_at, masses
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
 
