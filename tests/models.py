@@ -7,6 +7,8 @@ import numpy as np
 from scipy import sparse
 
 from tokenflock import start
+from tokenflock.common_noise import CommonNoise
+from tokenflock.groups import Groups
 from tokenflock.interaction import Kernel, Normaliser
 from tokenflock.masks import Blocks, Dilated, Prefix, RandomGraph, Sink
 from tokenflock.model import Model, flow_at, logits, pulls
@@ -224,6 +226,38 @@ def _placed(n):
     yield "absolute-euclidean-heads", {"dim": 5, "space": "euclidean", **_heads(5, 2), "position": Absolute(e)}
 
 
+def _grouped(n):
+    """Groups (E20) of n tokens; the first token sees somebody whatever the mask."""
+    labels, two = ["ab"[i * i % 3 > 0] for i in range(n)], ["text"] * (n - n // 3) + ["memory"] * (n // 3)
+    own = lambda d, seed: {"a": ginibre(d, seed), "b": ginibre(d, seed + 1)}  # noqa: E731
+    all_own = {"query": own(5, 1), "key": own(5, 3), "value": own(5, 5), "beta": {"a": 0.7, "b": 2.0}}
+    heads = {"value": {name: np.stack([ginibre(3, k), ginibre(3, k + 2)]) for k, name in enumerate("ab")}}
+    see, cross = {"a": ["b", "a"], "b": ["b"]}, {"text": ["memory"], "memory": ["text", "memory"]}
+    yield "groups-own-d5", {"dim": 5, "mask": "full", "groups": Groups(labels, sees=see, **all_own)}
+    yield "groups-causal-heads", {"dim": 3, "groups": Groups(labels, **heads), "bias": Alibi(0.1)}
+    yield "groups-cross-d3", {"dim": 3, "beta": 4.0, "mask": "full", "groups": Groups(two, sees=cross)}
+    yield "groups-rest-d2", {"dim": 2, "mask": "full", "groups": Groups(two, sees=cross | {"memory": []})}
+    yield "groups-window-count", {"dim": 3, "mask": Window(4), "normaliser": "count", "groups": Groups(labels)}
+    yield "groups-masses-rope", {
+        "dim": 5, "mask": "full", "masses": 0.5 + 7 * np.arange(n) % 5, "groups": Groups(labels, **all_own),
+        "position": Rope(base=9.0),
+    }  # fmt: skip
+    yield "groups-pre-d3", {"dim": 3, "mask": "full", "layer_norm": "pre", "groups": Groups(labels, beta=[1.0, 3.0])}
+    yield "groups-euclidean", {"dim": 5, "mask": "full", "space": "euclidean", "groups": Groups(labels, **all_own)}
+    yield "groups-infinite-d3", {"dim": 3, "beta": np.inf, "query": ginibre(3, 8), "groups": Groups(labels, **heads)}
+
+
+def _shaken():
+    """Noise common to all tokens (E21)."""
+    own = CommonNoise(0.5, matrices=[ginibre(3, 1), ginibre(3, 2)])
+    yield "common-shift-d2", {"dim": 2, "beta": 4.0, "common_noise": CommonNoise(0.4)}
+    yield "common-rotation-d3-noise", {"dim": 3, "noise": 0.2, "common_noise": CommonNoise(0.4, "rotation")}
+    yield "common-matrix-d5", {"dim": 5, "mask": "full", "common_noise": CommonNoise(0.3, "matrix")}
+    yield "common-field-d3", {"dim": 3, "common_noise": CommonNoise(0.4, "field", length=0.3, waves=20, seed=3)}
+    yield "common-own-d3", {"dim": 3, "normaliser": "count", "common_noise": own}
+    yield "common-euclidean", {"dim": 3, "space": "euclidean", "value": -np.eye(3), "common_noise": own}
+
+
 def _weighted(n):
     """Masses (E2), (E3) of n tokens, (n,), or (n, n) where some rows do not count some tokens."""
     i, j = np.arange(n)[:, None], np.arange(n)
@@ -345,17 +379,12 @@ def own_choice(overlap, logit):
 
 def every_model_option(n_tokens=None):
     """All of them, as a list of Named; those with masses, masks or positions too, if the number of tokens is given."""
-    families = (
-        _sphere(),
-        _layer_norms(),
-        _open_spaces(),
-        _noisy(),
-        _varying(),
-        _interactions(),
-        _placed(n_tokens or 1),
+    families = [_sphere(), _layer_norms(), _open_spaces(), _noisy(), _varying(), _interactions()]
+    families += (
+        [_weighted(n_tokens), _placed(n_tokens), _grouped(n_tokens), _shaken(), _own_masks(n_tokens)]
+        if n_tokens
+        else []
     )
-    if n_tokens:
-        families += (_weighted(n_tokens), _own_masks(n_tokens))
     return [Named(name, Model(**options)) for family in families for name, options in family]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,10 @@ import numpy as np
 
 from tokenflock import graphs, masks
 from tokenflock.arguments import count, is_number, named, numbers
+from tokenflock.common_noise import check_common
+from tokenflock.drift import Drift
 from tokenflock.errors import bad, clash
+from tokenflock.groups import MATRICES, check_groups
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import check_position, n_given
@@ -31,11 +35,18 @@ def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
     _set(model, "dim", count("dim", model.dim, 1))
     _varying(model)
+    if model.drift is not None and not isinstance(model.drift, Drift):
+        kept = isinstance(model.drift, Mapping) and set(model.drift) == {"function", "whole"}
+        _set(model, "drift", Drift(**model.drift) if kept else Drift(model.drift))
     _numbers(model)
     _names(model)
     _matrices(model)
     _parts(model)
     _masses(model)
+    if model.groups is not None:
+        check_groups(model.groups, model.width, model.dim, model.n_heads)
+    if model.common_noise is not None:
+        check_common(model.common_noise, model.dim)
     check_position(model.position, model.width, model.dim)
     _clashes(model)
     _sizes(model)
@@ -148,7 +159,7 @@ def _masses(model: Model) -> None:
     _set(model, "masses", given)
 
 
-def check_tokens(model: Model, n: int) -> None:
+def check_counts(model: Model, n: int) -> None:
     """Whether what a model says of every token is said of n tokens."""
     if model.masses is not None and model.masses.shape[-1] != n:
         advice = "Give one mass for every token of the start."
@@ -157,6 +168,10 @@ def check_tokens(model: Model, n: int) -> None:
     if given is not None and given != n:
         advice = "Give one for every token of the start."
         raise bad("position", f"positions of {given} tokens", f"those of the {n} tokens there are", advice)
+    if model.groups is not None and model.groups.n_tokens != n:
+        parts = " + ".join(f"{count} of {name}" for name, count in model.groups.counts.items())
+        advice = "Give one label for every token of the start."
+        raise bad("groups", f"{parts} = {model.groups.n_tokens} tokens", f"labels of the {n} tokens there are", advice)
 
 
 def _on_the_sphere(model: Model) -> Frozen:
@@ -208,12 +223,16 @@ def _clashes(model: Model) -> None:
         raise clash("position", "space='rescaled'", "Use space='euclidean'.")
     if model.position is not None and model.frozen is not None:
         raise clash("position", "frozen", "A frozen token stands nowhere in the text: make it a token with V = 0.")
-    if model.space == "rescaled" and model.noise > 0:
-        raise clash("noise", "space='rescaled'", "Use space='euclidean'.")
+    _clashes_of_groups(model)
+    noise = "noise" if model.noise > 0 else "common_noise"
+    if model.space == "rescaled" and model.noisy:
+        raise clash(noise, "space='rescaled'", "Use space='euclidean'.")
+    if model.noisy and model.has_radius:
+        raise clash(noise, f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
+    if model.drift is not None and model.space == "rescaled":
+        raise clash("drift", "space='rescaled'", "Use space='euclidean'.")
     if model.varying and model.space == "rescaled":
         raise clash("weights that change", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
-    if model.noise > 0 and model.has_radius:
-        raise clash("noise", f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
     if model.space == "rescaled" and model.n_heads > 1:
         total = model.values.sum(axis=0)
         gap = np.abs(model.values @ total - total @ model.values).max()
@@ -223,6 +242,22 @@ def _clashes(model: Model) -> None:
                 "space='rescaled'",
                 "exp(-tV) then mixes the heads: use space='euclidean'.",
             )
+
+
+def _clashes_of_groups(model: Model) -> None:
+    groups = model.groups
+    if groups is None:
+        return
+    if model.space == "rescaled":
+        raise clash("groups", "space='rescaled'", "Use space='euclidean'.")
+    if model.frozen is not None:
+        raise clash("groups", "frozen", "Make the frozen tokens a group that sees nobody: sees={'frozen': [], ...}.")
+    for name in MATRICES:
+        if getattr(groups, name) is not None and getattr(model, name) is not None:
+            raise clash(f"Groups.{name}", name, "Say it in one place: every group's own, or one for all.")
+    if groups.beta is not None and (model.beta != 1.0 or model.normaliser == "scaled-count"):
+        other = "beta" if model.beta != 1.0 else "normaliser='scaled-count'"
+        raise clash("Groups.beta", other, "Each group's own beta stands in place of the model's.")
 
 
 def _own_clashes(model: Model) -> None:

@@ -5,6 +5,7 @@
     start(.., token, axis)                               the tokens at time 0
     steps, rejected, evaluations, outcome(run)           how each run went
     model_*                                              the matrices of the model
+    group(token)                                         the group of each token, where a model has groups
     left(run), merger_*(merger)                          of implicit steps: how many bodies are left (an attribute of a
                                                          single run), and when two of them became one: t, first tokens
     any name(.., time, ...)                              what `reduce` kept
@@ -41,10 +42,12 @@ from tokenflock.arguments import (
     scalar,
 )
 from tokenflock.arguments import path as a_path
+from tokenflock.common_noise import CommonNoise
 from tokenflock.errors import SpecError, bad
 from tokenflock.functions import Function
 from tokenflock.geometry import Array
 from tokenflock.graphs import Graph
+from tokenflock.groups import Groups
 from tokenflock.masks import sees
 from tokenflock.model import Model, Rescaling, attention, biases, flow_at, flow_at_layer, masses, queries
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
@@ -55,7 +58,7 @@ from tokenflock.weights import FAMILIES
 if TYPE_CHECKING:
     import xarray as xr
 
-RUN, TIME, TOKEN, AXIS, MERGER = "run", "time", "token", "axis", "merger"
+RUN, TIME, TOKEN, AXIS, MERGER, GROUP = "run", "time", "token", "axis", "merger", "group"
 SCHEMA = 1
 #: In place of a scheme, where no flock.Model moved the tokens: the layers of a network, or whoever gave them.
 NETWORK, GIVEN = "network", "given"
@@ -72,6 +75,8 @@ PARTS: dict[str, tuple[Any, ...]] = {
     "feedforward": (FeedForward,),
     "frozen": (Frozen,),
     "position": (Rope, Absolute),
+    "groups": (Groups,),
+    "common_noise": (CommonNoise,),
 }
 
 

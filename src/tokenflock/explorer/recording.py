@@ -84,7 +84,7 @@ def _one(run: xr.Dataset, which: int | None) -> tuple[Model, Array, Array, Array
 
 def _forms(model: Model) -> list[list[list[float]]] | None:
     """B of every head's logits, where the positions of the page are enough to compute attention there."""
-    known = isinstance(model.mask, str | Window)
+    known = isinstance(model.mask, str | Window) and not model.placed
     plain = known and model.normaliser == "softmax" and all(o is None for o in (model.bias, model.frozen, model.masses))
     shown = model.space != "rescaled" and 2 <= model.dim <= projection.SHOWN
     return model.form.tolist() if plain and shown else None

@@ -44,7 +44,7 @@ def _row(model: Model, x: Array, t: float, token: int, head: Head) -> Array:
     Where rows do not depend on places in the sequence, the token alone among the others, frozen, has the same row: n
     weights instead of n^2, by the same equations.
     """
-    placed = model.bias is not None or model.masses is not None or not is_interval(model.mask)
+    placed = model.bias is not None or model.masses is not None or not is_interval(model.mask) or model.placed
     if placed or model.space == "rescaled" or model.normaliser != "softmax":
         _check_size(model, x)
         whole: Array = _of(equations.attention(model, x, t), head)[token]
