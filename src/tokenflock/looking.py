@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokenflock.geometry import Array
-from tokenflock.positions import Absolute, Rope, angles, turn
+from tokenflock.masks import n_fixed
+from tokenflock.positions import Absolute, Rope, angles, n_given, turn
 from tokenflock.rules import check_counts
 
 if TYPE_CHECKING:
@@ -34,3 +35,16 @@ def betas(model: Model) -> Array:
         return np.array([1.0 if math.isinf(model.beta) else model.beta])
     beta: Array = model.groups.beta[model.groups.labels]
     return beta
+
+
+def tokens_of(model: Model) -> int | None:
+    """For how many tokens a model says something of every single one; None: for any number."""
+    own = (n_fixed(part) for part in (model.masses, model.mask, model.bias))
+    counts = (n_given(model.position), getattr(model.groups, "n_tokens", None), *own)
+    return next((n for n in counts if n is not None), None)
+
+
+def width_of(model: Model) -> int:
+    """k: how many numbers a query has."""
+    sides = [model.query, model.key, *(getattr(model.groups, name, None) for name in ("query", "key"))]
+    return max([m.shape[-2] for m in sides if m is not None], default=model.dim)

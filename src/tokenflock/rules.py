@@ -15,6 +15,7 @@ from tokenflock.common_noise import check_common
 from tokenflock.errors import bad, clash
 from tokenflock.groups import MATRICES, check_groups
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
+from tokenflock.of_runs import n_runs
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import check_position, n_given
 from tokenflock.varying import OF_MODEL, gathered, opening
@@ -63,6 +64,7 @@ def _varying(model: Model) -> None:
     if inner:
         assert model.feedforward is not None
         _set(model, "feedforward", replace(model.feedforward, **inner, varying=None))
+    n_runs(found)  # says what does not fit
     _set(model, "varying", MappingProxyType(found) if found else None)
 
 
