@@ -291,7 +291,7 @@ def gradient(
 def _check_model(model: Any) -> None:
     check_model(model)
     check_single(model)
-    if unknown := unknown_options(model, OPTIONS):
+    if unknown := unknown_options(model, OPTIONS | {"varying"}):
         raise SpecError(f"Flow does not know the option {unknown[0]}. flock.simulate does, without gradients.")
     if math.isinf(model.beta):
         advice = "Hardmax jumps from one leader to the next: it has no derivative. Take a large finite beta."

@@ -30,6 +30,7 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E20) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
                   g_i sees g_j;  D_i = sum_h sum_j A_hij V_{h g_j} x_j + F(x_i).  A group that sees nobody rests
 (E21) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
+(E22) drift       D_i + f(x, t)_i in place of D_i, f a function of the user; a velocity of one's own: f(x, t)_i alone
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from tokenflock.rescaling import flow_at as flow_at
 from tokenflock.rules import check, check_counts
 from tokenflock.sphere import less as less
 from tokenflock.sphere import tangent
-from tokenflock.varying import held
+from tokenflock.varying import held, left_by
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
@@ -92,6 +93,7 @@ class Model:
     varying: Any = None
     groups: Groups | None = None
     common_noise: CommonNoise | None = None
+    drift: Any = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -177,7 +179,7 @@ class Model:
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not (self.varying or self.drift)
 
     @cached_property
     def _of_tokens(self) -> dict[int, Model | None]:
@@ -194,9 +196,7 @@ class Model:
 
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
-        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
-        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
-        return replace(self, **{"varying": kept} | options)
+        return replace(self, **{"varying": left_by(options, self.varying)} | options)
 
     def of_run(self, run: int) -> Model:
         """The model of one run of an ensemble that has weights of each run."""
@@ -336,6 +336,8 @@ def feedforward(model: Model, x: Array) -> Array:
 
 def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d)."""
+    if model.drift is not None and model.drift.whole:  # (E22)
+        return np.zeros_like(x), np.zeros_like(x)
     p, m = pulls(model, x, flow)
     values = np.swapaxes(model.values, -1, -2)
     pulled = (p @ values).sum(axis=0)
@@ -359,7 +361,7 @@ def rates(
         v = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
         return (v if model.feedforward is None else feedforward(model, v)), still
     d, along = drive(model, x, flow)
-    extra = feedforward(model, x)
+    extra = feedforward(model, x) + (0.0 if model.drift is None else model.drift.at(x, t, model.space == "sphere"))
     if model.space == "euclidean":
         return d + extra, still
     d, along = d + extra, along + tangent(x, extra)

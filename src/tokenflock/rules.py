@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import numpy as np
 from tokenflock import graphs, masks
 from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.common_noise import check_common
+from tokenflock.drift import Drift
 from tokenflock.errors import bad, clash
 from tokenflock.groups import MATRICES, check_groups
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
@@ -34,6 +36,9 @@ def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
     _set(model, "dim", count("dim", model.dim, 1))
     _varying(model)
+    if model.drift is not None and not isinstance(model.drift, Drift):
+        kept = isinstance(model.drift, Mapping) and set(model.drift) == {"function", "whole"}
+        _set(model, "drift", Drift(**model.drift) if kept else Drift(model.drift))
     _numbers(model)
     _names(model)
     _matrices(model)
@@ -226,6 +231,8 @@ def _clashes(model: Model) -> None:
         raise clash(noise, "space='rescaled'", "Use space='euclidean'.")
     if model.noisy and model.has_radius:
         raise clash(noise, f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
+    if model.drift is not None and model.space == "rescaled":
+        raise clash("drift", "space='rescaled'", "Use space='euclidean'.")
     if model.varying and model.space == "rescaled":
         raise clash("weights that change", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
     if model.space == "rescaled" and model.n_heads > 1:

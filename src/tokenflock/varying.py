@@ -280,6 +280,12 @@ def gathered(model: Any) -> dict[str, Varying]:
     return found | {name: one for name, one in given.items() if one is not None}
 
 
+def left_by(options: Mapping[str, Any], varying: Mapping[str, Varying] | None) -> dict[str, Varying]:
+    """The weights that go on changing where others are given anew."""
+    given = {*options, *WEIGHTS[4:]} if "feedforward" in options else options
+    return {name: one for name, one in (varying or {}).items() if name not in given}
+
+
 def held(model: Any, t: float, middle: float, run: int) -> Any:
     """The model with the weights of a time, which change no more. It is not checked again: its weights are."""
     fields = {name: model.__dict__[name] for name in model.__dataclass_fields__}
