@@ -50,14 +50,14 @@ from tokenflock.geometry import Array
 from tokenflock.graphs import dense_bias
 from tokenflock.groups import Groups, heads_in, met, split
 from tokenflock.interaction import Kernel, Normaliser, shares, weight_fault, with_frozen
-from tokenflock.looking import betas, looked, tokens_of, width_of
+from tokenflock.looking import betas, check_counts, looked, tokens_of
 from tokenflock.masks import Mask, has_table, heads_of, sees, written
 from tokenflock.of_runs import check_single, n_runs, weights_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import Absolute, Rope
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
-from tokenflock.rules import check, check_counts
+from tokenflock.rules import check
 from tokenflock.sphere import less as less
 from tokenflock.sphere import tangent
 from tokenflock.varying import held, left_by
@@ -110,11 +110,6 @@ class Model:
         eye = np.eye(self.dim)[None]
         query, key = (eye if m is None else m.reshape(-1, *m.shape[-2:]) for m in (self.query, self.key))
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
-
-    @property
-    def width(self) -> int:
-        """k: how many numbers a query has."""
-        return width_of(self)
 
     @property
     def placed(self) -> bool:

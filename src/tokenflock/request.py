@@ -30,12 +30,12 @@ from tokenflock.errors import SpecError, bad, clash
 from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
 from tokenflock.groups import check_rows
+from tokenflock.looking import check_counts
 from tokenflock.masks import sees
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, masses
 from tokenflock.of_runs import each_run, of_first, starts_of
 from tokenflock.preparation import prepared
-from tokenflock.rules import check_counts
 from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
 from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
 from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
