@@ -4,9 +4,9 @@ Q = K = I, V diagonal, beta large, tokens on the sphere. A token at distance r w
 beyond REACH beta^(-1/2) = 6 beta^(-1/2) weighs less than e^{-18} = 1.5e-8 a token, against 1 for the token itself; it
 is left out. What that changes is not only bounded: `left_out` sums over all tokens, in float64, for some of them.
 
-Tokens stand sorted along a curve that fills space, in tiles of 32. A tile keeps the list of the tiles whose boxes come
-within REACH + SKIN of its own, and a list serves until a token has gone half of SKIN. Kernels are Triton's; without a
-GPU the same sums are made by torch, tile by tile, which tests hold against the reference and against Triton's.
+Tokens stand sorted along a curve that fills the sphere of L, in tiles of 8. A tile keeps the list of the tiles whose
+boxes come within REACH + SKIN of its own, and a list serves until a token has gone half of SKIN. Kernels are Triton's;
+without a GPU the same sums are made by torch, tile by tile, which tests hold against the reference and Triton's.
 
 Many runs are stepped side by side: run r has the places r * room .. of every array, and no tile has two runs.
 """
@@ -26,7 +26,9 @@ try:
 except ImportError:  # the torch sums need none of it
     triton = None
 
-TILE, GROUP = 32, 64  # tokens of a tile, tiles of a group
+TILE, GROUP = 8, 128  # tokens of a tile, tiles of a group
+LANES = 32  # tokens that a warp looks at: four tiles of a list
+BITS = 11  # of a coordinate along the curve
 REACH, SKIN = 6.0, 1.0  # in units of beta^(-1/2)
 NOBODY = 2**31 - 1  # the number of a place that holds no token: it sees all and is seen by none
 LOG2E = 1 / math.log(2)
@@ -35,11 +37,14 @@ LOG2E = 1 / math.log(2)
 if triton is not None:
 
     @triton.jit
-    def _near(low, high, first, groups, out, count, wide, stride, D: tl.constexpr, G: tl.constexpr, CAP: tl.constexpr):
-        """The tiles whose boxes come within sqrt(wide) of the box of tile a, group by group of those that may."""
+    def _near(
+        low, high, first, groups, at, out, count, wide, stride, D: tl.constexpr, G: tl.constexpr, FILL: tl.constexpr
+    ):
+        """The tiles whose boxes come within sqrt(wide) of the box of tile a, from the groups that may: how many, or
+        FILL: which, to out from at[a] on."""
         a, lane = tl.program_id(0), tl.arange(0, G)
         begin, end = tl.load(first + a // G), tl.load(first + a // G + 1)
-        many = 0
+        to, many = tl.load(at + a), 0
         for g in range(begin, end):
             b = tl.load(groups + g) * G + lane
             apart = tl.zeros((G,), tl.float32)
@@ -51,28 +56,34 @@ if triton is not None:
                 gap = tl.maximum(gap, 0.0)
                 apart += gap * gap
             inside = apart <= wide
-            at = many + tl.cumsum(inside.to(tl.int32), 0) - 1
-            tl.store(out + a.to(tl.int64) * CAP + at, b, mask=inside & (at < CAP))
+            if FILL:
+                tl.store(out + to + many + tl.cumsum(inside.to(tl.int32), 0) - 1, b, mask=inside)
             many += tl.sum(inside.to(tl.int32), 0)
         tl.store(count + a, many)
 
     @triton.jit
-    def _pull(
-        x, number, lists, count, value, out, half, wide, stride, D: tl.constexpr, T: tl.constexpr, CAP: tl.constexpr
-    ):
-        """x' of the tokens of tile a; half: beta / 2 in units of log 2."""
-        a, lane = tl.program_id(0).to(tl.int64), tl.arange(0, T)
-        i = a * T + lane
-        mine = tl.load(number + i)
+    def _listed(lists, begin, end, lane, T: tl.constexpr, W: tl.constexpr):
+        """The places of the tokens of W / T tiles of a list, and whether the list goes so far."""
+        entry = begin + lane // T
+        there = entry < end
+        return tl.load(lists + entry, mask=there, other=0).to(tl.int64) * T + lane % T, there
+
+    @triton.jit
+    def _pull(x, number, lists, at, value, out, half, wide, stride, D: tl.constexpr, T: tl.constexpr, W: tl.constexpr):
+        """x' of the tokens of tile a; half: beta / 2 in units of log 2. Rows in registers, others in the lanes."""
+        a, lane = tl.program_id(0).to(tl.int64), tl.arange(0, W)
+        i = a * T + tl.arange(0, T)
+        mine = tl.load(number + i)[:, None]
         own, sums = (), ()
-        none = tl.zeros((T, T), tl.float32)
+        none = tl.zeros((T, W), tl.float32)
         for k in tl.static_range(D):
             own = own + (tl.load(x + k * stride + i)[:, None],)  # noqa: RUF005
             sums = sums + (none,)  # noqa: RUF005
         z = none
-        for m in range(tl.load(count + a)):
-            j = tl.load(lists + a * CAP + m).to(tl.int64) * T + lane
-            seen = tl.load(number + j)[None, :] < mine[:, None]
+        end = tl.load(at + a + 1)
+        for begin in range(tl.load(at + a), end, W // T):
+            j, there = _listed(lists, begin, end, lane, T, W)
+            seen = tl.load(number + j, mask=there, other=2147483647)[None, :] < mine
             gaps, r = (), none
             for k in tl.static_range(D):
                 gap = tl.load(x + k * stride + j)[None, :] - own[k]
@@ -96,22 +107,23 @@ if triton is not None:
 
     @triton.jit
     def _least(
-        x, number, lists, count, label, out, limit, wide, stride, D: tl.constexpr, T: tl.constexpr, CAP: tl.constexpr
+        x, number, lists, at, label, out, limit, wide, stride, D: tl.constexpr, T: tl.constexpr, W: tl.constexpr
     ):
         """The least label of the tokens below `limit` within sqrt(wide) of each."""
-        a, lane = tl.program_id(0).to(tl.int64), tl.arange(0, T)
-        i = a * T + lane
-        mine = tl.load(number + i)
+        a, lane = tl.program_id(0).to(tl.int64), tl.arange(0, W)
+        i = a * T + tl.arange(0, T)
+        mine = tl.load(number + i)[:, None]
         found = tl.load(label + i)
-        for m in range(tl.load(count + a)):
-            j = tl.load(lists + a * CAP + m).to(tl.int64) * T + lane
-            r = tl.zeros((T, T), tl.float32)
+        end = tl.load(at + a + 1)
+        for begin in range(tl.load(at + a), end, W // T):
+            j, there = _listed(lists, begin, end, lane, T, W)
+            r = tl.zeros((T, W), tl.float32)
             for k in tl.static_range(D):
                 gap = tl.load(x + k * stride + j)[None, :] - tl.load(x + k * stride + i)[:, None]
                 r += gap * gap
-            linked = (r <= wide) & (tl.load(number + j)[None, :] < limit) & (mine[:, None] < limit)
+            real = tl.load(number + j, mask=there, other=2147483647)[None, :] < limit
             theirs = tl.load(label + j)[None, :]
-            found = tl.minimum(found, tl.min(tl.where(linked, theirs, 2147483647), 1))
+            found = tl.minimum(found, tl.min(tl.where((r <= wide) & real & (mine < limit), theirs, 2147483647), 1))
         tl.store(out + i, found)
 
 
@@ -128,10 +140,9 @@ class Crowd:
     leading: int  # the coordinates that the curve is drawn in
     reach: float = REACH
     kernels: bool = False
-    lists: Tensor = field(init=False)
-    count: Tensor = field(init=False)
-    at: Tensor = field(init=False)  # x where the lists were made
-    cap: int = 128
+    lists: Tensor = field(init=False)  # near tiles, tile after tile
+    first: Tensor = field(init=False)  # where the list of a tile begins
+    before: Tensor = field(init=False)  # x where the lists were made
     built: int = 0
 
     @property
@@ -141,14 +152,8 @@ class Crowd:
 
     def sort(self) -> None:
         """Put the tokens of every run in the order of the curve, and make the lists anew."""
-        bits = 56 // self.leading
-        cells = ((self.x[: self.leading] + 1.0001) * (2 ** (bits - 1) * 0.9998)).long()
-        key = torch.zeros_like(cells[0])
-        for bit in range(bits):
-            for k in range(self.leading):
-                key |= ((cells[k] >> bit) & 1) << (bit * self.leading + k)
-        key |= (torch.arange(len(key), device=key.device) // self.room) << 56  # a run stays by itself
-        order = torch.argsort(key)
+        run = torch.arange(self.x.shape[1], device=self.x.device) // self.room  # a run stays by itself
+        order = torch.argsort(curve(self.x[: self.leading]) | (run << 52))
         self.x, self.number = self.x[:, order].contiguous(), self.number[order].contiguous()
         self.build()
 
@@ -156,18 +161,12 @@ class Crowd:
         """The lists of near tiles, for the tokens as they stand."""
         low, high = self._boxes()
         wide = ((self.reach + SKIN) ** 2 / self.beta) * (1 + 1e-5)
-        while True:
-            if self.kernels:
-                self._list(low, high, wide)
-            else:
-                near = _apart(low[:, :, None], high[:, :, None], low[:, None], high[:, None])
-                self.count = (near <= wide).sum(1)
-                self.lists = torch.argsort((near > wide).int(), dim=1, stable=True)[:, : self.cap].int()
-            most = int(self.count.max())
-            if most <= self.cap:
-                break
-            self.cap = 2 ** math.ceil(math.log2(most * 1.1))
-        self.at, self.built = self.x.clone(), self.built + 1
+        if self.kernels:
+            self._list(low, high, wide)
+        else:
+            near = _apart(low[:, :, None], high[:, :, None], low[:, None], high[:, None]) <= wide
+            self.first, self.lists = _after(near.sum(1)), near.nonzero()[:, 1].int()
+        self.before, self.built = self.x.clone(), self.built + 1
 
     def _boxes(self) -> tuple[Tensor, Tensor]:
         """The lowest and highest coordinates of every tile; the last one, the run, keeps runs apart."""
@@ -186,18 +185,20 @@ class Crowd:
         low, high = torch.cat([low, far], 1).contiguous(), torch.cat([high, far], 1).contiguous()
         least, most = low.view(d, groups, GROUP).amin(-1), high.view(d, groups, GROUP).amax(-1)
         may = _apart(least[:, :, None], most[:, :, None], least[:, None], most[:, None]) <= wide
-        first = torch.zeros(groups + 1, dtype=torch.int32, device=low.device)
-        first[1:] = may.sum(1).cumsum(0)
+        first = _after(may.sum(1)).int()
         others = may.nonzero()[:, 1].int().contiguous()
-        self.lists = torch.zeros((tiles, self.cap), dtype=torch.int32, device=low.device)
-        self.count = torch.zeros(tiles, dtype=torch.int32, device=low.device)
-        _near[(tiles,)](
-            low, high, first, others, self.lists, self.count, wide, padded, D=d, G=GROUP, CAP=self.cap, num_warps=1
-        )
+        count = torch.zeros(tiles, dtype=torch.int32, device=low.device)
+        self.first, self.lists = torch.zeros(tiles + 1, dtype=torch.int64, device=low.device), count
+        for fill in (False, True):  # how many, then which
+            if fill:
+                self.first = _after(count)
+                self.lists = torch.empty(int(self.first[-1]), dtype=torch.int32, device=low.device)
+            given = (low, high, first, others, self.first, self.lists, count)
+            _near[(tiles,)](*given, wide, padded, D=d, G=GROUP, FILL=fill, num_warps=1)
 
     def moved(self) -> float:
         """The farthest that a token has gone since the lists were made, in units of beta^(-1/2)."""
-        return math.sqrt(self.beta * float(((self.x - self.at) ** 2).sum(0).max()))
+        return math.sqrt(self.beta * float(((self.x - self.before) ** 2).sum(0).max()))
 
     def velocity(self, x: Tensor) -> Tensor:
         """x' at tokens x."""
@@ -205,8 +206,8 @@ class Crowd:
         if self.kernels:
             out = torch.empty_like(x)
             _pull[(x.shape[1] // TILE,)](
-                x, self.number, self.lists, self.count, self.value, out, half, wide, x.shape[1],
-                D=x.shape[0], T=TILE, CAP=self.cap, num_warps=2,
+                x, self.number, self.lists, self.first, self.value, out, half, wide, x.shape[1],
+                D=x.shape[0], T=TILE, W=LANES, num_warps=1,
             )  # fmt: skip
             return out
         a, b = self._pairs()
@@ -224,8 +225,8 @@ class Crowd:
         return u - (u * x).sum(0) * x
 
     def _pairs(self) -> tuple[Tensor, Tensor]:
-        kept = torch.arange(self.lists.shape[1], device=self.x.device) < self.count[:, None]
-        return kept.nonzero()[:, 0], self.lists[kept].long()
+        tiles = torch.arange(len(self.first) - 1, device=self.x.device)
+        return tiles.repeat_interleave(self.first.diff()), self.lists.long()
 
     def step(self, h: float) -> None:
         """One step of the classical method of order 4. Lists are made anew where a stage has gone too far for them."""
@@ -259,8 +260,8 @@ class Crowd:
         if self.kernels:
             out = torch.empty_like(label)
             _least[(len(label) // TILE,)](
-                self.x, self.number, self.lists, self.count, label, out, limit, wide, len(label),
-                D=self.x.shape[0], T=TILE, CAP=self.cap, num_warps=2,
+                self.x, self.number, self.lists, self.first, label, out, limit, wide, len(label),
+                D=self.x.shape[0], T=TILE, W=LANES, num_warps=1,
             )  # fmt: skip
             return out
         a, b = self._pairs()
@@ -300,6 +301,42 @@ def _apart(low: Tensor, high: Tensor, others_low: Tensor, others_high: Tensor) -
     return torch.as_tensor(total)
 
 
+def _after(count: Tensor) -> Tensor:
+    """Where each of the lists of these lengths begins, and the end of the last."""
+    first = torch.zeros(len(count) + 1, dtype=torch.int64, device=count.device)
+    first[1:] = count.cumsum(0)
+    return first
+
+
+def curve(x: Tensor) -> Tensor:
+    """The place of the direction of each x (m, n) along Hilbert's curve on the face of the cube that it points to.
+
+    A curve without jumps, by J. Skilling's transposed form (2004): tokens that follow one another are neighbours.
+    """
+    m, size = len(x), x.abs().amax(0)
+    face = x.abs().argmax(0)
+    turned = (face[None] + 1 + torch.arange(m - 1, device=x.device)[:, None]) % m
+    flat = x.gather(0, turned) / size.clamp(min=1e-30)
+    cells = list(((flat + 1) * (2 ** (BITS - 1))).int().clamp(0, 2**BITS - 1).unbind(0))
+    for k in range(BITS - 1, 0, -1):
+        bit = 1 << k
+        for i in range(m - 1):
+            inside = (cells[i] & bit) == 0
+            swap = torch.where(inside, (cells[0] ^ cells[i]) & (bit - 1), 0)
+            cells[i] = cells[i] ^ swap
+            cells[0] = cells[0] ^ (swap if i else 0) ^ torch.where(inside, 0, bit - 1)
+    for i in range(1, m - 1):
+        cells[i] = cells[i] ^ cells[i - 1]
+    turn = torch.zeros_like(cells[0])
+    for k in range(BITS - 1, 0, -1):
+        turn ^= torch.where((cells[-1] >> k) & 1 == 1, (1 << k) - 1, 0)
+    key = 2 * face + (x.gather(0, face[None])[0] > 0)
+    for k in range(BITS - 1, -1, -1):
+        for cell in cells:
+            key = (key << 1) | (((cell ^ turn) >> k) & 1)
+    return key
+
+
 def _unit(x: Tensor) -> Tensor:
     return x / x.norm(dim=0, keepdim=True)
 
@@ -329,7 +366,7 @@ def follow(
         length = h if end == times[0] else 2 * h
         steps = round((end - now) / length)
         for k in range(steps):
-            if now + k * length < 8 or k % 10 == 0:
+            if k % (4 if now + k * length < 8 else 20) == 0:  # directions in L change little while tokens come to it
                 these.sort()
             these.step((end - now) / steps)
         now = end

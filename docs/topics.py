@@ -36,7 +36,8 @@ TOPICS = (
         "options",
         "Parts of a model",
         "What a model may have besides.",
-        "Window Alibi Rope Absolute sinusoids FeedForward Frozen LayerNorm Kernel Normaliser",
+        "Window Dilated Blocks Prefix Sink RandomGraph Alibi Rope Absolute sinusoids Groups CommonNoise "
+        "FeedForward Frozen LayerNorm Kernel Normaliser Schedule redrawn",
         "",
         "model",
     ),
@@ -88,6 +89,14 @@ TOPICS = (
     ),
     Topic("spectrum", "Spectra", "What the eigenvalues of V say of the end.", "analysis.spectrum analysis.triple"),
     Topic("attention", "Attention matrices", "Ranks, leaders, distance from Boolean.", "analysis.attention"),
+    Topic(
+        "states",
+        "Hidden states",
+        "Ranks, dimension, lengths and neighbours of the states of a network.",
+        "analysis.states",
+        "",
+        "networks",
+    ),
     Topic("polytopes", "Polytopes", "Hulls, corners and levels of tokens in R^d.", "analysis.polytope"),
     Topic("statistics", "Statistics", "Intervals, fits and slopes.", "analysis.statistics"),
     Topic("theory", "Theory", "Closed forms and constants of the papers.", "theory"),
@@ -138,7 +147,7 @@ TOPICS = (
         "sweeps.sweep_store.SweepStore",
         "many_runs",
     ),
-    Topic("gradients", "Gradients", "A model as a torch module.", "Flow Schedule gradient", "", "gradients"),
+    Topic("gradients", "Gradients", "A model as a torch module.", "Flow gradient", "", "gradients"),
     Topic(
         "networks",
         "Trained networks",

@@ -96,12 +96,10 @@ CALLS = {
     "flock.transformer.record.Origin.of": "flock.transformer.record.Origin.of(net, 'numpy', 'float64', {})",
     "flock.transformer.states.Original.run": "flock.transformer.states.Original(net).run([3, 4, 5])",
     "flock.Flow.forward": "flock.Flow(model, scheme='rk4', dt=0.5).forward(torch.as_tensor(start), 1.0)",
-    "flock.Schedule.forward": "flock.Schedule([0.0, 1.0], [1.0, 3.0], 'linear').forward(0.5)",
 }
 #: members that take nothing, or that torch calls
 IDLE = {
     "flock.Flow.extra_repr",
-    "flock.Schedule.extra_repr",
     "flock.networks.Network.embeddings",
     "flock.networks.Network.final_norm",
 }

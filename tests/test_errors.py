@@ -25,7 +25,7 @@ WEB = Path(__file__).parents[1] / "web" / "src"
         (lambda: run(dtype="double"), "unknown dtype 'double'. Did you mean 'float64'"),
         (lambda: flock.Model(dim=2, mask="bidirectional"), "Did you mean 'full'"),
         (lambda: flock.Model(dim=2, space="circle"), "The circle is space='sphere' with dim=2. Known: sphere"),
-        (lambda: flock.Model(dim=2, value=lambda t: t), "What varies in time is a flock.Schedule of flock.Flow(model"),
+        (lambda: flock.Frozen(tokens=lambda t: t), "Weights that change with time: query, key, value, beta"),
         (lambda: flock.transformer.wording.check("a text", 9, None), "Of a text: flock.transformer.wording.Encoder("),
         (lambda: flock.Model(dim=2, space="spere"), "Did you mean 'sphere'"),
     ],

@@ -11,23 +11,29 @@ from scipy.integrate import solve_ivp
 
 import tokenflock as flock
 from models import every_model_option, tokens_for
+from tokenflock.engine.traits import OPTIONS, unknown_options
 from tokenflock.errors import SpecError, install_command
 from tokenflock.geometry import retract
 from tokenflock.model import velocity
 from tokenflock.options import FeedForward
 from tokenflock.simulation import simulate
+from tokenflock.varying import Schedule
 from tolerances import close
 
 torch = pytest.importorskip("torch", reason="gradients need torch: pip install 'tokenflock[gpu]'")
 
 from tokenflock import dynamics  # noqa: E402
 from tokenflock.adjoint import Recall  # noqa: E402
-from tokenflock.flow import Flow, Schedule, gradient  # noqa: E402
+from tokenflock.flow import Flow, gradient  # noqa: E402
 from waiting import LONG_S  # noqa: E402
 
 WEIGHTS = ("beta", "query", "key", "value")
 N = 5
-SMOOTH = {str(named): named.model for named in every_model_option(N) if np.isfinite(named.model.beta)}
+SMOOTH = {
+    str(named): named.model
+    for named in every_model_option(N)
+    if np.isfinite(named.model.beta) and not (named.model.varying or unknown_options(named.model, OPTIONS))
+}
 
 
 @pytest.fixture(autouse=True)
@@ -228,7 +234,7 @@ def test_gradients_of_schedules(kind):
         "beta": np.arange(1.0, 4),
     }
     model, x = flock.Model(dim=2, beta=2.0), flock.uniform(4, 2, seed=0)
-    loss = looked_at(x)
+    loss, end = looked_at(x), 1.0 if kind == "constant" else 0.8  # straight lines end at the last knot
 
     def looked_up(values, t):
         if kind == "constant":
@@ -237,7 +243,7 @@ def test_gradients_of_schedules(kind):
 
     def run(changed):
         y = x.ravel()
-        for a, b in ((0.0, 0.3), (0.3, 0.8), (0.8, 1.0)):
+        for a, b in ((0.0, 0.3), (0.3, 0.8), (0.8, end))[: 3 if end > 0.8 else 2]:
             at = lambda t, a=a, b=b: {k: looked_up(v, min(max(t, a), b - 1e-12)) for k, v in changed.items()}  # noqa: E731
             f = lambda t, z, at=at: velocity(model.with_options(**at(t)), retract(z.reshape(4, 2))).ravel()  # noqa: E731
             y = solve_ivp(f, (a, b), y, rtol=1e-10, atol=1e-12, method="DOP853").y[:, -1]
@@ -245,8 +251,8 @@ def test_gradients_of_schedules(kind):
 
     varying = {k: Schedule(knots, v, kind) for k, v in given.items()}
     tight = {"rtol": 1e-8, "atol": 1e-10, "varying": varying}
-    value, slopes = gradient(model, x, 1.0, loss, **tight)
-    _, adjoint = gradient(model, x, 1.0, loss, gradient="adjoint", **tight)
+    value, slopes = gradient(model, x, end, loss, **tight)
+    _, adjoint = gradient(model, x, end, loss, gradient="adjoint", **tight)
     assert value == pytest.approx(run(given), abs=1e-6)
     for k in range(3):
         bump = {name: np.zeros_like(values) for name, values in given.items()}
@@ -257,13 +263,6 @@ def test_gradients_of_schedules(kind):
         for found in (slopes, adjoint):
             assert sum((found[name] * bump[name]).sum() for name in given) == pytest.approx(central, abs=2e-6)
             assert np.abs(found["value"][k]).max() > 1e-3
-
-
-def test_a_schedule_says_its_value_at_a_time():
-    schedule = Schedule([0.0, 1.0, 3.0], [1.0, 2.0, 6.0], "linear")
-    assert [float(schedule(t).detach()) for t in (-1.0, 0.0, 0.5, 2.0, 9.0)] == [1.0, 1.0, 1.5, 4.0, 6.0]
-    steps = Schedule([0.0, 1.0, 3.0], [1.0, 2.0, 6.0])
-    assert [float(steps(t).detach()) for t in (-1.0, 0.0, 0.99, 1.0, 9.0)] == [1.0, 1.0, 1.0, 2.0, 6.0]
 
 
 def held(flow, x, t):
@@ -496,13 +495,21 @@ def test_layers_have_no_time_between():
         Flow(flock.Model(dim=2), scheme="layers", dt=0.2)(torch.eye(2, dtype=torch.float64), 0.5)
 
 
-def test_schedules_that_cannot_be():
-    with pytest.raises(flock.errors.SpecError, match="strictly increasing times"):
-        Schedule([0.0, 0.0], [1.0, 2.0])
-    with pytest.raises(flock.errors.SpecError, match=r"values.shape = \(3,\).*\(2, ...\)"):
-        Schedule([0.0, 1.0], [1.0, 2.0, 3.0])
-    with pytest.raises(flock.errors.SpecError, match="unknown kind of schedule 'cubic'"):
-        Schedule([0.0, 1.0], [1.0, 2.0], "cubic")
+def test_a_flow_takes_the_schedules_of_its_model_and_says_where_they_end():
+    schedule = Schedule([0.0, 1.0], [1.0, 3.0], "linear")
+    model, x = flock.Model(dim=2, beta=schedule), torch.as_tensor(flock.uniform(4, 2, seed=0))
+    listed = Flow(flock.Model(dim=2), varying={"beta": schedule})
+    assert torch.equal(Flow(model)(x, 1.0), listed(x, 1.0))
+    tight = simulate(model, x.numpy(), 1.0, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(Flow(model, rtol=1e-9)(x, 1.0).detach().numpy(), tight.x.values[-1], atol=1e-7)
+    with pytest.raises(flock.errors.SpecError, match=r"varying\['beta'\] = 'a schedule from t = 0 to 1'.*<= 2"):
+        listed(x, 2.0)
+    anew = flock.redrawn(flock.weights.ginibre, every=0.5)
+    with pytest.raises(flock.errors.SpecError, match=r"redrawn\(...\)\.schedule"):
+        Flow(flock.Model(dim=2, value=anew))
+    drawn, given = flock.Model(dim=2, value=anew), flock.Model(dim=2, value=anew.schedule("value", 2, 1.0))
+    found = Flow(given, rtol=1e-9)(x, 1.0).detach().numpy()
+    np.testing.assert_allclose(found, simulate(drawn, x.numpy(), 1.0, rtol=1e-9).x.values[-1], atol=1e-7)
 
 
 def test_losses_that_cannot_be():
@@ -537,3 +544,9 @@ def test_a_fixed_step_that_is_too_short_for_the_time_is_refused_before_steps_are
     flow = flock.Flow(flock.Model(dim=2), scheme="rk4", dt=0.1)
     with pytest.raises(SpecError, match=r"t_end = 1e\+300 .* at most 1,000,000 steps of dt = 0.1 after t_start"):
         flow(torch.as_tensor(flock.uniform(3, 2)), 1e300)
+
+
+def test_an_option_that_gradients_do_not_know_is_refused():
+    model = flock.Model(dim=2, groups=flock.Groups(["a", "b"]))
+    with pytest.raises(SpecError, match=r"Flow does not know the option groups. flock.simulate does"):
+        Flow(model)

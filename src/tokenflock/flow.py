@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 
 from tokenflock.arguments import flag, function, instance, named, positive, real, scalar, whole
+from tokenflock.engine.traits import OPTIONS, unknown_options
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
 from tokenflock.model import Model
-from tokenflock.request import ATOL, RTOL, SEED, check_model, fixed_step, increasing_times, tolerances
-from tokenflock.rules import check_tokens
+from tokenflock.of_runs import check_single
+from tokenflock.request import ATOL, RTOL, SEED, check_model, check_tokens, fixed_step, increasing_times, tolerances
 from tokenflock.schemes import Rosenbrock, scheme_named
 from tokenflock.stepping import MOST_STEPS
+from tokenflock.varying import Schedule
 
 try:
     import torch
@@ -39,42 +41,25 @@ SCHEMES = ("tsit5", "rk4", "heun", "euler", "layers")
 WAYS = ("checkpoint", "adjoint")
 FEEDFORWARD = ("w", "a", "b")
 TRAINABLE = ("beta", "query", "key", "value", "feedforward")
+GIVEN = "{name: flock.Schedule(...)}"
 OFF_SPHERE = 1e-4  # starts this far off are put on the sphere; farther is an error
 
 
-class Schedule(nn.Module):
-    """A weight that varies with time: one value for each knot, (knots, ...), a parameter.
+class Weight(nn.Module):
+    """A weight of a Flow that varies as a `flock.Schedule` says: its values at the knots are a parameter.
 
-    kind "constant": values[k] from knots[k] on, until the next knot. "linear": straight lines between the knots. Before
-    the first knot and after the last the nearest value holds. Steps never cross a knot. Of a query, key or value a
-    shape (knots, runs, heads, ...) gives every run of an ensemble its own.
+    Of a query, key or value a shape (knots, runs, heads, ...) gives every run of an ensemble its own.
     """
 
-    def __init__(self, knots: Any, values: Any, kind: str = "constant") -> None:
+    def __init__(self, schedule: Schedule) -> None:
         super().__init__()
-        times = real("knots", knots, "finite times")
-        if times.ndim != 1 or times.size == 0 or (np.diff(times) <= 0).any():
-            raise bad("knots", knots, "one axis of strictly increasing times", "Sort them: numpy.unique(knots).")
-        named("kind of schedule", kind, ("constant", "linear"))
-        data = values if isinstance(values, Tensor) else torch.as_tensor(real("values", values, "finite numbers"))
-        if data.ndim == 0 or len(data) != len(times):
-            shape = f"({len(times)}, ...)"
-            raise bad("values.shape", tuple(data.shape), shape, "One value for each knot, on the first axis.")
-        self.kind, self.knots = kind, tuple(float(t) for t in times)
-        self.values = nn.Parameter(data.detach().clone())
-
-    @property
-    def course(self) -> Course:
-        """The knots, without the values."""
-        return Course(self.knots, self.kind == "linear")
-
-    def forward(self, t: float) -> Tensor:
-        """The value at time t."""
-        when = scalar("t", t, "a finite time")
-        return self.course.at(self.values, when, when)
+        self.course = Course(schedule.knots, schedule.smooth)
+        self.begin, self.end, self.schedule_kind = schedule.knots[0], schedule.end, schedule.kind
+        self.values = nn.Parameter(torch.as_tensor(schedule.values.copy()))
 
     def extra_repr(self) -> str:
-        return f"{len(self.knots)} knots in [{self.knots[0]:g}, {self.knots[-1]:g}], {self.kind}"
+        knots = self.course.knots
+        return f"{len(knots)} knots in [{knots[0]:g}, {knots[-1]:g}], {self.schedule_kind}"
 
 
 class Flow(nn.Module):
@@ -88,7 +73,8 @@ class Flow(nn.Module):
     - `trainable`: the weights that are parameters of the module, of "beta", "query", "key", "value", "feedforward"
       (which are `flow.w`, `flow.a`, `flow.b`). All that the model has if left out; () for none. The others stay as
       they are in the model.
-    - `varying`: {"value": flock.Schedule(...)}, weights that vary with time, in place of the model's own.
+    - `varying`: {"value": flock.Schedule(...)}, weights that vary with time, in place of the model's own. Those of a
+      model with a Schedule are there already; `redrawn(...).schedule("value", dim, t_end)` makes one of draws.
 
     **Other arguments**
 
@@ -131,7 +117,9 @@ class Flow(nn.Module):
         if gradient == "adjoint" and self.dt is not None:
             advice = "It is for adaptive steps (scheme='tsit5' without dt); fixed ones have gradient='checkpoint'."
             raise clash("gradient='adjoint'", f"dt={self.dt:g}", advice)
-        self.varying = nn.ModuleDict(_checked_schedules(model, varying))
+        schedules = {**(model.varying or {}), **instance("varying", varying or {}, Mapping, GIVEN)}  # type: ignore[type-abstract]
+        model = self.model = model.at(0.0)
+        self.varying = nn.ModuleDict({k: Weight(s) for k, s in _checked_schedules(model, schedules).items()})
         for name, value in _parameters(model, trainable, set(self.varying)).items():
             self.register_parameter(name, nn.Parameter(torch.as_tensor(value.copy(), dtype=dtype)))
         self.varying.to(dtype)
@@ -141,8 +129,8 @@ class Flow(nn.Module):
         """Everything a gradient can be taken of, by name: parameters, and the values of schedules."""
         return {**dict(self.named_parameters(recurse=False)), **{k: s.values for k, s in self._schedules()}}
 
-    def _schedules(self) -> list[tuple[str, Schedule]]:
-        return [(name, module) for name, module in self.varying.items() if isinstance(module, Schedule)]
+    def _schedules(self) -> list[tuple[str, Weight]]:
+        return [(name, module) for name, module in self.varying.items() if isinstance(module, Weight)]
 
     @property
     def dynamics(self) -> Dynamics:
@@ -197,6 +185,10 @@ class Flow(nn.Module):
             advice = "Give one of them: flow(start, 5.0) or flow(start, times=[1.0, 5.0])."
             raise SpecError(f"flow lacks t_end and times, or has both. {advice}")
         wanted = np.array([scalar("t_end", t_end, "a finite time")]) if times is None else increasing_times(times)
+        for name, weight in self._schedules():
+            if weight.begin > begin or weight.end < wanted[-1]:
+                given, advice = f"a schedule from t = {weight.begin:g} to {weight.end:g}", "Give it more knots."
+                raise bad(f"varying[{name!r}]", given, f"values for {begin:g} <= t <= {wanted[-1]:g}", advice)
         if wanted[0] < begin:
             raise bad("times", f"{wanted[0]:g} .. {wanted[-1]:g}", f"times from t_start = {begin:g} on")
         if self.dt is not None and (float(wanted[-1]) - begin) / self.dt > MOST_STEPS:
@@ -298,6 +290,9 @@ def gradient(
 
 def _check_model(model: Any) -> None:
     check_model(model)
+    check_single(model)
+    if unknown := unknown_options(model, OPTIONS | {"varying"}):
+        raise SpecError(f"Flow does not know the option {unknown[0]}. flock.simulate does, without gradients.")
     if math.isinf(model.beta):
         advice = "Hardmax jumps from one leader to the next: it has no derivative. Take a large finite beta."
         raise bad("beta", model.beta, "a finite number where gradients are wanted", advice)
@@ -331,16 +326,16 @@ def _parameters(model: Model, trainable: Sequence[str] | None, varying: set[str]
     return {name: _own(model, name) for name in flat}
 
 
-def _checked_schedules(model: Model, varying: Mapping[str, Schedule] | None) -> dict[str, Schedule]:
-    varying = instance("varying", {} if varying is None else varying, Mapping, "{name: flock.Schedule(...)}")  # type: ignore[type-abstract]
+def _checked_schedules(model: Model, varying: Mapping[str, Any]) -> dict[str, Schedule]:
     if not all(isinstance(name, str) for name in varying):
-        raise bad("varying", varying, "{name: flock.Schedule(...)}")
+        raise bad("varying", varying, GIVEN)
     known = ("beta", "query", "key", "value", *(FEEDFORWARD if model.feedforward is not None else ()))
     for name, schedule in varying.items():
         if name not in known:
             raise unknown("varying weight", name, known)
         if not isinstance(schedule, Schedule):
-            raise bad(f"varying[{name!r}]", type(schedule).__name__, "a flock.Schedule(knots, values)")
+            advice = "redrawn(...).schedule(name, dim, t_end) makes one of draws; give a function of t at knots."
+            raise bad(f"varying[{name!r}]", type(schedule).__name__, "a flock.Schedule(knots, values)", advice)
         wanted, given = _own(model, name).shape, tuple(schedule.values.shape[1:])
         a_run_each = name in ("query", "key", "value") and len(given) == 4 and given[2:] == wanted[-2:]
         if given != wanted and not (a_run_each and given[1] in (1, model.n_heads)):

@@ -12,6 +12,7 @@ import numpy as np
 from tokenflock.arguments import flag, is_complex, is_number, named, numbers, scalar, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.varying import as_varying, opening
 
 ACTIVATIONS = ("relu", "tanh", "linear")
 LAYER_NORMS = ("post", "pre", "mix", "peri", "ngpt", "sqrt")
@@ -31,7 +32,7 @@ def matrix(name: str, values: Any, shape: tuple[int | None, ...]) -> Array:
     if not array.ndim and np.isnan(array) and not is_number(values):
         advice = "Give a numpy array or nested lists."
         if callable(values):
-            advice = "What varies in time is a flock.Schedule of flock.Flow(model, varying={name: schedule})."
+            advice = "Weights that change with time: query, key, value, beta, and w, a, b of a feed-forward."
         raise bad(name, values, f"numbers of shape {wanted}", advice)
     if not fits or array.size == 0:
         raise bad(f"{name}.shape", array.shape, wanted, "Check the axes, or transpose.")
@@ -76,9 +77,11 @@ class FeedForward:
     a: Any = None
     b: Any = None
     activation: str = "relu"
+    varying: Any = None  # which of w, a and b change with time, as in a Model
 
     def __post_init__(self) -> None:
         named("activation", self.activation, ACTIVATIONS)
+        self._hold()
         w = matrix("FeedForward.w", self.w, (None, None))
         a = np.eye(*w.shape[::-1]) if self.a is None else matrix("FeedForward.a", self.a, w.shape[::-1])
         b = np.zeros(w.shape[1]) if self.b is None else matrix("FeedForward.b", self.b, (w.shape[1],))
@@ -87,6 +90,15 @@ class FeedForward:
         for name, value in (("w", w), ("a", a), ("b", b)):
             value.setflags(write=False)
             object.__setattr__(self, name, value)
+
+    def _hold(self) -> None:
+        """Put the parts that change aside, and their values at t = 0 in their places."""
+        found = dict(self.varying or {})
+        for name in ("w", "a", "b"):
+            if (one := as_varying(name, getattr(self, name))) is not None:
+                found[name] = one
+                object.__setattr__(self, name, opening(name, one))
+        object.__setattr__(self, "varying", found or None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,9 @@ from tokenflock.engine.implicit.coalescing import CoalescingStepper, SkeletonSte
 from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.engine.implicit.switching import SwitchingStepper
 from tokenflock.engine.implicit.turning import TurnedStepper, turned
-from tokenflock.engine.traits import traits
+from tokenflock.engine.traits import OPTIONS, traits
 from tokenflock.geometry import Array
+from tokenflock.masks import has_table, is_interval
 from tokenflock.model import Model, kind_at
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
 
@@ -26,9 +27,19 @@ class CpuEngine(EnsembleEngine):
     name = "cpu"
     schemes = (*EXPLICIT, "rosenbrock", "skeleton")
     pair_s = 1.5e-9
+    options = OPTIONS | {"varying"}
 
     def objection(self, model: Model, dtype: str) -> str | None:
-        """Nothing."""
+        """Graphs, tables of biases; weights that change all the time: its kernels have them fixed."""
+        if not is_interval(model.mask) or has_table(model.bias):
+            return "It knows masks that are intervals, and ALiBi."
+        smooth = [name for name, one in (model.varying or {}).items() if one.smooth]
+        if smooth:
+            advice = "Give values that are constant between knots, or take engine='reference'."
+            return f"{smooth[0]} changes all the time, and it knows weights that change at some times. {advice}"
+        if model.varying and (not model.usual or model.position is not None):
+            other = "a kernel or normaliser of its own" if not model.usual else "positions"
+            return f"It does not know weights that change together with {other}. Take engine='reference'."
         return None
 
     def velocity(
@@ -38,7 +49,7 @@ class CpuEngine(EnsembleEngine):
         n, d = x.shape
         y = state_of(model, x, dtype, radius)
         out = np.zeros_like(y)
-        by_pairs(model, n, dtype).velocity(y, t, kind_at(model.norm, t), out)
+        by_pairs(model.at(t), n, dtype).velocity(y, t, kind_at(model.norm, t), out)
         return out[:d, :n].T.astype(np.float64)
 
     def parts(self, task: Task, runs: int, n_tokens: int, held: int = 0) -> list[tuple[int, int]]:

@@ -13,15 +13,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.common_noise import drawn, features, weights_of
 from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.contract import Engine, Outcome, Task
-from tokenflock.engine.randomness import key_of, normals
+from tokenflock.engine.randomness import COMMON, key_of, normals
 from tokenflock.geometry import Array
 from tokenflock.layers import layer
-from tokenflock.model import Model, drops, flow_at, flow_at_layer, phases, rates
+from tokenflock.model import Model, drops, flow_at, rates
 from tokenflock.model import velocity as model_velocity
+from tokenflock.rescaling import flow_at_layer
 from tokenflock.schemes import LEVEL, NOISE, STABLE, first_step, growth, hermite, shrinkage
 from tokenflock.sphere import retract, tangent
+from tokenflock.stretches import stretches
 
 NODES = 4
 
@@ -75,7 +78,8 @@ class ReferenceStepper:
         self.outcome: Outcome | None = None
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self._key = key_of(task.seed, run)
-        self._phases = phases(model, task.t_end)
+        self._stretches = stretches(model, task.t_end, task.dt if task.layers else None)
+        self._stretch, self._run = next(self._stretches), run
         self._times: list[float] = []  # of the accepted states, newest first
         self._states: list[Array] = []
         self._slopes: list[Array] = []
@@ -89,7 +93,8 @@ class ReferenceStepper:
         x = y[:, : self.d]
         if self.model.space == "sphere":
             x = retract(x)
-        v, r_rate = rates(self.model, x, t, y[:, self.d] if self.model.has_radius else None, self._phases[0][1])
+        stretch, radius = self._stretch, y[:, self.d] if self.model.has_radius else None
+        v, r_rate = rates(self.model.at(t, stretch.middle, self._run), x, t, radius, stretch.kind)
         return np.column_stack([v, r_rate]) if self.model.has_radius else v
 
     def _retract(self, y: Array) -> Array:
@@ -103,12 +108,12 @@ class ReferenceStepper:
         filled, budget = 0, self.evaluations + patience
         while self.outcome is None:
             self._restart()
-            ended = self.t >= self._phases[0][0]
+            ended = self.t >= self._stretch.end
             collapsed = not ended and self._collapsed()
             last = ended or bool(self._stop[0]) or collapsed
             filled = self._emit(times, frames, filled, final=ended or collapsed)
-            if ended and len(self._phases) > 1 and filled < len(times):
-                self._phases.pop(0)
+            if ended and self.t < self.task.t_end and not self._settled and filled < len(times):
+                self._stretch = next(self._stretches)
                 self._times, self._states, self._slopes, self._left = [], [], [], 0
             elif ended and self._settled:
                 filled = self._finish(self._settled, times, frames, filled)
@@ -130,15 +135,15 @@ class ReferenceStepper:
         scheme = self.task.scheme
         if scheme is not None and scheme.adaptive and not self._times:
             self._times, self._states, self._slopes = [self.t], [self.y], [self._rates(self.y, self.t)]
-            self._error, self._h = 1.0, self._first_step(self._phases[0][0] - self.t, scheme.order)
+            self._error, self._h = 1.0, self._first_step(self._stretch.end - self.t, scheme.order)
 
     def _step(self, target: float) -> None:
         if self.task.scheme is None:
             self._layer()
         elif self.task.scheme.adaptive:
-            self._adaptive_step(self._phases[0][0])
+            self._adaptive_step(self._stretch.end)
         else:
-            self._fixed_step(min(target, self._phases[0][0]))
+            self._fixed_step(min(target, self._stretch.end))
         if not np.isfinite(self.y).all():
             self.outcome = Outcome.NOT_FINITE
 
@@ -172,7 +177,7 @@ class ReferenceStepper:
         self._settled = settle(self.model, self.y, self.t, self.task.t_end, dt)
         self._watch, self._waited = self.steps + self._waited, 2 * self._waited
         if self._settled:
-            self._phases = [(self.t, self._phases[0][1])]
+            self._stretch = self._stretch._replace(end=self.t)
 
     def _finish(self, rest: Settled, times: Array, frames: Array, filled: int) -> int:
         """The frames of a settled run."""
@@ -189,7 +194,7 @@ class ReferenceStepper:
         model, dt = self.model, self.task.dt
         assert dt is not None
         radius = self.y[:, self.d] if model.has_radius else np.ones(len(self.y))
-        x, radius = layer(model, self.y[:, : self.d], radius, self.steps, dt)
+        x, radius = layer(model, self.y[:, : self.d], radius, self.steps, dt, self._run)
         self.y = np.column_stack([x, radius]) if model.has_radius else x
         self.steps += 1
         self.evaluations += 1
@@ -207,12 +212,19 @@ class ReferenceStepper:
         h = self._h
         stages: list[Array] = []
         push = noise * math.sqrt(h) * normals(self._key, self.steps, len(self.y), self.d) if noise else None
+        common = self.model.common_noise
+        if common is not None:
+            shape = drawn(common, self.d)
+            weights = math.sqrt(h) * weights_of(common, normals(self._key ^ COMMON, self.steps, *shape))
         for a, c in zip(scheme.a, scheme.c, strict=True):
             y = self.y + h * sum((w * k for w, k in zip(a, stages, strict=False)), np.zeros_like(self.y))
             stage = self._rates(y, self.t + c * h)
-            if push is not None:
-                on_sphere = self.model.space == "sphere"
-                stage = stage + (tangent(retract(y), push) if on_sphere else push) / h
+            if self.model.noisy:
+                at = retract(y) if self.model.space == "sphere" else y
+                moved = np.zeros_like(at) if push is None else push
+                if common is not None:
+                    moved = moved + features(common, at) @ weights
+                stage = stage + (tangent(at, moved) if self.model.space == "sphere" else moved) / h
             stages.append(stage)
         self.y = self._retract(self.y + h * sum(w * k for w, k in zip(scheme.b, stages, strict=True)))
         self._left -= 1
@@ -242,7 +254,7 @@ class ReferenceStepper:
             self._left = 2
         if self._left == 2 and self._h >= 0.5 * left:
             return 0.5 * left
-        if self._left == 1 and self._h >= left:
+        if self._left == 1 and 2 * self._h >= left:  # it was half of what is left, up to rounding
             return left
         self._left = 0
         return self._h

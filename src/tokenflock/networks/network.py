@@ -32,6 +32,8 @@ class Network:
     def __init__(self, source: Source, family: Family) -> None:
         self._source, self._family = source, family
         self.name, self.config, self.folder = source.name, dict(source.config), source.folder
+        own = source.files[0] if source.files and source.files[0].suffix == ".gguf" else source.folder
+        self.words = own  #: where its tokenizer is: the folder, or the .gguf file that carries its vocabulary
         self.family, self.dtype = family.name, family.dtype
         self.n_layers, self.n_heads, self.n_groups = family.n_layers, family.n_heads, family.n_groups
         self.dim, self.head_dim = family.dim, family.head_dim

@@ -88,10 +88,11 @@ def regime(layer: Layer, head: int, tolerance: float = TOLERANCE) -> Regime:
     `fails` holds what V does not satisfy on its range; where nothing fails there, what its eigenvalues 0 do not.
     """
     given = Head.of(layer, head)
-    return _regime(*compress(given.output, given.value), given.value.shape[0], tolerance)
+    return regime_of(*compress(given.output, given.value), given.value.shape[0], tolerance)
 
 
-def _regime(P: Reals, C: Reals, k: int, tolerance: float) -> Regime:
+def regime_of(P: Reals, C: Reals, k: int, tolerance: float = TOLERANCE) -> Regime:
+    """The row of V = P C P', of rank k, as `compress` gives it."""
     found = spectrum.classify(C[:k, :k], tolerance)
     if found.lambda_max.real > 0 and not found.fails and k < len(P):
         # Below a positive lambda_max the eigenvalues 0 of V change nothing but what a statement asks of all of V.
@@ -236,7 +237,7 @@ def _facts(net: Network) -> Mapping[str, Any]:
 
 def _row(head: Head, gain: Reals | float, tolerance: float) -> dict[str, Any]:
     P, C = compress(head.output, head.value)
-    row = _regime(P, C, len(head.value), tolerance)
+    row = regime_of(P, C, len(head.value), tolerance)
     judged = _triple(head, P, C, tolerance)
     norm = float(np.linalg.norm(C))
     return {

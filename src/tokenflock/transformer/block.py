@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tokenflock import model
+from tokenflock import masks
 from tokenflock.arguments import flag, instance, is_whole, named, room, whole
 from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
@@ -89,6 +89,16 @@ def _blocked(layer: Layer, h: Array, parts: Parts) -> tuple[Array, Array | None]
     return h, weights
 
 
+def forwarded(layer: Layer, h: Array, written: Array, parts: Parts = ALL) -> Array:
+    """What the feed-forward of a block adds to hidden states h (n, d) to which attention has written."""
+    if not parts.feedforward:
+        return np.zeros_like(h)
+    if layer.order == "pre":
+        after = h if layer.parallel else h + written
+        return _forwarded(_forward(layer), _before(_second(layer), after, parts), parts)
+    return _forwarded(_forward(layer), _after(layer.attention_norm, h + written, parts), parts)
+
+
 def attention(layer: Layer, y: Array, parts: Parts = ALL) -> tuple[Array, Array]:
     """What attention writes to tokens y (n, d), already normed if the order is pre, and its weights (H, n, n)."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -97,6 +107,31 @@ def attention(layer: Layer, y: Array, parts: Parts = ALL) -> tuple[Array, Array]
 
 
 def _attended(layer: Layer, y: Array, parts: Parts) -> tuple[Array, Array]:
+    heads = _by_head(layer, y, parts)
+    written = heads.written.sum(axis=0)
+    if parts.bias and layer.output_bias is not None:
+        written = written + layer.output_bias
+    return written, heads.weights
+
+
+class HeadsAtWork(NamedTuple):
+    """What the heads of a layer do to tokens (n, d)."""
+
+    query: Array  #: (H, n, k), turned
+    key: Array  #: (H, n, k)
+    weights: Array  #: (H, n, n)
+    written: Array  #: (H, n, d): their sum, with the output's bias, is what attention writes
+
+
+def by_head(layer: Layer, y: Array, parts: Parts = ALL) -> HeadsAtWork:
+    """What every head of attention does to tokens y (n, d), already normed if the order is pre."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = _by_head(layer, _given(layer, y, parts, "y"), parts)
+    _finite(found.written, "y")
+    return found
+
+
+def _by_head(layer: Layer, y: Array, parts: Parts) -> HeadsAtWork:
     heads = _chosen(layer, parts)
     q = _project(y, layer.query[heads], layer.query_bias, heads, parts)
     k = _project(y, layer.key[heads], layer.key_bias, heads, parts)
@@ -110,10 +145,7 @@ def _attended(layer: Layer, y: Array, parts: Parts) -> tuple[Array, Array]:
     s = np.where(sees(len(y), layer.causal, layer.window), s, -np.inf)
     weights = np.exp(s - s.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
-    written = ((weights @ v) @ np.swapaxes(layer.output[heads], -1, -2)).sum(axis=0)
-    if parts.bias and layer.output_bias is not None:
-        written = written + layer.output_bias
-    return written, weights
+    return HeadsAtWork(q, k, weights, (weights @ v) @ np.swapaxes(layer.output[heads], -1, -2))
 
 
 def sees(n: int, causal: bool, window: int | None) -> np.ndarray:
@@ -121,7 +153,8 @@ def sees(n: int, causal: bool, window: int | None) -> np.ndarray:
     n = whole("n", n, 1)
     room("n", n, 8 * n)
     flag("causal", causal)
-    return model.sees("full" if not causal else "causal" if window is None else Window(window), n)
+    seen: np.ndarray = masks.sees("full" if not causal else "causal" if window is None else Window(window), n)
+    return seen
 
 
 def feedforward(part: Feedforward, y: Array, parts: Parts = ALL) -> Array:

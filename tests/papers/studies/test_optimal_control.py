@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="optimal control needs torch: pip in
 
 from tokenflock.papers.studies import (  # noqa: E402
     obstructions,
+    optimal_control_starts,
     steering,
 )
 from tokenflock.papers.studies.ledger import run  # noqa: E402
@@ -243,3 +244,32 @@ def test_the_quick_study_is_sound():
     table = answer.table("cases")
     assert (table["J"] < table["nothing"]).sum() >= len(table.rows) - 1
     assert len(answer.figure.axes) == 6
+
+
+def test_controls_of_fewer_intervals_are_controls_of_more():
+    s = {**optimal_control.sizes, "n_small": 2, "starts": 2, "rough": 3, "sharp": 2, "searches": 1, "finer": (1, 2, 4)}
+    cases = optimal_control_starts.groups(s)["finer"]
+    coarse, fine = (problem_of(cases[f"{k} intervals"], s, 0) for k in (1, 4))
+    z = np.random.default_rng(0).standard_normal(coarse.size)
+    u = coarse.controls_of(z)
+    again = fine.controls_of(optimal_control_starts.refined(fine, u))
+    assert coarse.measured(u) == pytest.approx(fine.measured(again), rel=1e-8)
+    rows = optimal_control_starts._solved(np.random.default_rng(0), cases, True, problem_of, s, 0)
+    costs = [row[1] for row in rows]
+    assert costs[2] <= costs[1] * (1 + 1e-9) <= costs[0] * (1 + 2e-9)  # however poor the searches are
+
+
+def test_searches_that_end_apart_are_told(monkeypatch):
+    real, seeds = steering.solve, []
+
+    def poor(problem, *, seed, **effort):  # every second search gives up at once
+        seeds.append(seed)
+        short = {**effort, "starts": 1, "rough": 0, "sharp": 0} if len(seeds) % 2 == 0 else effort
+        return real(problem, seed=seed, **short)
+
+    monkeypatch.setattr(steering, "solve", poor)
+    s = {**optimal_control.sizes, "n_small": 2, "starts": 3, "rough": 30, "sharp": 10}
+    cases = {"T = 1": optimal_control_starts.groups(s)["ends"]["T = 1"]}
+    (row,) = optimal_control_starts._solved(np.random.default_rng(0), cases, False, problem_of, s, 0)
+    assert len(set(seeds)) == 2
+    assert row[2] > 1.5 * row[1]

@@ -8,6 +8,7 @@ import pytest
 
 from tokenflock.errors import FileError
 from tokenflock.geometry import to_sphere
+from tokenflock.model import Model
 from tokenflock.networks.spectra import Head
 from tokenflock.options import FeedForward
 from tokenflock.papers import studies
@@ -355,6 +356,24 @@ def test_a_wrong_way_to_gather_counts_other_clusters(monkeypatch):
     assert np.mean(coarsening._same(np.random.default_rng(0), "causal", 2, 64.0, sizes)) < 0.9
 
 
+@pytest.mark.parametrize("mask", ["causal", "full"])
+def test_bodies_that_do_not_feel_each_other_are_followed_apart(mask, monkeypatch):
+    x, model = to_sphere(np.random.default_rng(0), (60, 3)), Model(dim=3, beta=1024.0, mask=mask)
+    masses = np.tri(60) if mask == "causal" else np.ones(60)
+    calls, simulate = [], coarsening.simulate
+    monkeypatch.setattr(coarsening, "simulate", lambda *a, **k: calls.append(len(a[1])) or simulate(*a, **k))
+    parts = coarsening.in_parts(x, masses, model, np.exp(12.0), 12.0)
+    assert max(calls) < 30
+    monkeypatch.setattr(coarsening, "UNFELT", 1e4)
+    whole = coarsening.in_parts(x, masses, model, np.exp(12.0), 12.0)
+    assert calls[-1] == 60
+    assert np.abs(whole - x).max() > 0.01  # some have met
+    assert np.abs(parts - whole).max() < 1e-5
+    for margin in ("UNFELT", "TOO_CLOSE"):  # too small: some that meet are kept apart
+        monkeypatch.setattr(coarsening, margin, -9.0)
+    assert np.abs(coarsening.in_parts(x, masses, model, np.exp(12.0), 12.0) - whole).max() > 0.01
+
+
 def test_the_constant_of_a_law_that_holds_is_its_constant():
     for d in (2, 3):
         tau = coarsening.late(256.0) / 256.0
@@ -363,7 +382,7 @@ def test_the_constant_of_a_law_that_holds_is_its_constant():
 
 
 def test_when_centers_hold_a_share():
-    shares = np.linspace(0, 1, len(coarsening.EARLY) + len(coarsening.late(64.0)))
+    shares = np.linspace(0, 1, len(coarsening.EARLY) + len(coarsening.stops(64.0)))
     times = [coarsening._times([shares, 0 * shares], 64.0, share) for share in coarsening.HELD]
     assert np.all(np.diff([t[0] for t in times]) > 0)
     assert all(t[1] == 300 for t in times)

@@ -26,8 +26,8 @@ from tokenflock.engine.machine import threads
 from tokenflock.engine.randomness import key_of
 from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FAILED, FULL, NOT_FINITE, ON, SMALL
 from tokenflock.geometry import Array
-from tokenflock.model import phases
 from tokenflock.schemes import Rosenbrock
+from tokenflock.stretches import stretches
 
 TURNS = 4  # runs for each thread, at least, in a part of an ensemble: threads wait for the last run of a part
 #: what the end of a run means; FULL and ENDED leave it to the wanted times whether it is done
@@ -50,9 +50,9 @@ class CpuEnsemble:
         self._task, self._stop = task, np.zeros(1, dtype=np.uint8) if stop is None else stop
         self._starts = np.ascontiguousarray(starts, dtype=np.float64)
         self._clocks, self._status = np.zeros(runs, dtype=CLOCK), np.full(runs, ON)
-        self._queue, stretches = np.zeros(1, dtype=np.int64), phases(model, task.t_end)
-        self._first_stretch = stretches[0]
-        self._ends, self._kinds = np.array([end for end, _ in stretches]), np.array([KINDS[k] for _, k in stretches])
+        self._queue, parts = np.zeros(1, dtype=np.int64), list(stretches(model, task.t_end))
+        self._first_stretch = parts[0]
+        self._ends, self._kinds = np.array([s.end for s in parts]), np.array([KINDS[s.kind] for s in parts])
         seeds = range(first_run, first_run + runs)
         self._keys = np.array([key_of(task.seed, r) if model.noise else 0 for r in seeds], dtype=np.uint64)
         state, scheme = (d + model.has_radius, columns_for(n)), task.scheme
@@ -170,11 +170,12 @@ class CpuEnsemble:
 def parts_of(task: Task, runs: int, n_tokens: int, held: int) -> list[tuple[int, int]]:
     """How an ensemble is cut so that frames which are not kept, `held` bytes a run, fit in HELD_BYTES.
 
-    Nothing if its steps are or may become implicit, or its runs so few that one is better shared by all cores.
+    Nothing if its weights change, its steps are or may become implicit, or its runs so few that one is better shared
+    by all cores.
     """
     implicit = isinstance(task.scheme, Rosenbrock) or task.auto
     few = runs < 2 or (runs < threads() and n_pairs(task.model, n_tokens) >= WIDE_FROM)
     together = min(runs, HELD_BYTES // held) if held else runs
-    if implicit or few or together < min(runs, TURNS * threads()):
+    if implicit or few or task.model.varying or together < min(runs, TURNS * threads()):
         return []
     return [(first, min(first + together, runs)) for first in range(0, runs, together)]

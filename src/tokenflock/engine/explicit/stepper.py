@@ -50,6 +50,7 @@ from tokenflock.engine.explicit.terms import (
     kernel_for,
     lay_out,
     scratch,
+    weigh,
 )
 from tokenflock.engine.explicit.work import (
     Field,
@@ -63,9 +64,10 @@ from tokenflock.engine.explicit.work import (
 from tokenflock.engine.randomness import key_of
 from tokenflock.engine.status import BOOLEAN, COLLAPSED, ENDED, FAILED
 from tokenflock.geometry import Array
-from tokenflock.model import Model, phases
+from tokenflock.model import Model
 from tokenflock.preparation import prepared
 from tokenflock.schemes import Rosenbrock
+from tokenflock.stretches import Span, stretches
 
 NEVER = 1 << 62  # a step that does not come
 LOOPS = {None: layers, False: fixed, True: adaptive}  # by whether a scheme is adaptive; without one: layers
@@ -119,15 +121,13 @@ def loop_of(kernel: Any, step: Pointer, sums: Pointer, part: Pointer, dtype: str
     return Loop(loop.compiled.entry_point, around, loop)
 
 
-def goal_of(
-    task: Task, stretch: tuple[float, str], patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]
-) -> Goal:
-    """What a loop is asked for in a stretch of smooth time (its end, and its kind of layer norm)."""
+def goal_of(task: Task, stretch: Span, patience: int, watch: int, key: np.uint64, stop: NDArray[np.uint8]) -> Goal:
+    """What a loop is asked for in a stretch of smooth time."""
     scheme = task.scheme
     assert not isinstance(scheme, Rosenbrock)
     return Goal(
-        t_stop=stretch[0],
-        kind=KINDS[stretch[1]],
+        t_stop=stretch.end,
+        kind=KINDS[stretch.kind],
         order=scheme.order if scheme else 0,
         table=scheme.table if scheme else NO_TABLE,
         rtol=task.rtol,
@@ -203,6 +203,9 @@ def layout(model: Model, n: int, dtype: str, layer_step: float | None) -> Layout
 def by_pairs(model: Model, n: int, dtype: str, wide: bool = False, layer_step: float | None = None) -> RightSide:
     """The right-hand side of one run of a model by pairs of tokens. layer_step: dt of layers, None for a velocity."""
     kernel, sums, part, pairs, terms = layout(model, n, dtype, layer_step)
+    if model.varying:  # every run puts its own weights there
+        own = {name: getattr(terms, name).copy() for name in ("numbers", "heads", "inner", "outer")}
+        terms = terms._replace(**own)
     work = scratch(pairs, terms, short=kernel is velocity.plain_velocity)
     return RightSide(kernel, sums, part, Field(terms, work), wide, pairs in PRODUCTS)
 
@@ -231,7 +234,7 @@ class CpuStepper:
     ) -> None:
         model, dtype, scheme = task.model, task.dtype, task.scheme
         assert not isinstance(scheme, Rosenbrock)
-        self._task, self._right_side = task, right_side
+        self._task, self._right_side, self._run = task, right_side, run
         state = state_of(model, x, dtype)
         pages = np.zeros((N_PAGES, *state.shape), dtype=dtype)
         pages[NOW] = state
@@ -239,8 +242,11 @@ class CpuStepper:
         stages = np.zeros((0 if scheme is None else len(scheme.b), *state.shape), dtype=dtype)
         self._clock = np.zeros((), dtype=CLOCK)
         self._state = RunState(pages, stages, self._clock[()])
+        self._stretches = stretches(model, task.t_end, task.dt if task.layers else None)
         self._step = step_pointer(right_side.kernel, dtype, scheme is None)
-        self._phases = phases(model, task.t_end)
+        self._stretch = next(self._stretches)
+        if model.varying:
+            self._weigh()
         self._key = np.uint64(key_of(task.seed, run) if model.noise else 0)
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self.outcome: Outcome | None = None
@@ -272,6 +278,10 @@ class CpuStepper:
         """Evaluations of the velocity."""
         return int(self._clock["evaluations"])
 
+    def _weigh(self) -> None:
+        """Put the weights of the present stretch of time in their places."""
+        weigh(*self._right_side.field, self._task.model.at(self.t, self._stretch.middle, self._run))
+
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """See contract.Stepper."""
         times = np.ascontiguousarray(times, dtype=np.float64)
@@ -279,7 +289,7 @@ class CpuStepper:
             raise ValueError("frames must lie in memory row by row: compiled code fills them")
         self._clock["frame"] = 0
         while self.outcome is None:
-            goal = goal_of(self._task, self._phases[0], patience, self._watch, self._key, self._stop)
+            goal = goal_of(self._task, self._stretch, patience, self._watch, self._key, self._stop)
             status = self._call(goal, Output(times, frames))
             if status == BOOLEAN:
                 self._settle()
@@ -287,9 +297,11 @@ class CpuStepper:
             if status == ENDED and self._settled:
                 self._finish(self._settled, times, frames)
                 break
-            if status == ENDED and len(self._phases) > 1 and self._clock["frame"] < len(times):
-                self._phases.pop(0)
+            if status == ENDED and self.t < self._task.t_end and self._clock["frame"] < len(times):
+                self._stretch = next(self._stretches)
                 self._clock["nodes"] = self._clock["left"] = 0
+                if self._task.model.varying:
+                    self._weigh()
                 continue
             self._note(status, times, frames)
             break
@@ -303,7 +315,7 @@ class CpuStepper:
         self._settled = settle(task.model, x, float(clock["t"]), task.t_end, task.dt if task.layers else None)
         self._watch, self._waited = int(clock["steps"]) + self._waited, 2 * self._waited
         if self._settled:
-            self._phases, self._watch = [(self._settled.since, self._phases[0][1])], NEVER
+            self._stretch, self._watch = self._stretch._replace(end=self._settled.since), NEVER
 
     def _finish(self, rest: Settled, times: Array, frames: Array) -> None:
         """The frames of a settled run."""

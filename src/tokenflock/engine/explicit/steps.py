@@ -244,7 +244,7 @@ def _next_step(clock, t_stop):
         clock.left = 2
     if clock.left == 2 and clock.h >= 0.5 * left:
         return 0.5 * left
-    if clock.left == 1 and clock.h >= left:
+    if clock.left == 1 and 2.0 * clock.h >= left:  # it was half of what is left, up to rounding
         return left
     clock.left = 0
     return clock.h

@@ -16,9 +16,11 @@ from tokenflock.engine.explicit.work import (
     CALL,
     EUCLIDEAN,
     FORM,
+    LESS,
     NUMBERS,
     RESCALED,
     SPHERE,
+    VALUE,
     Numbers,
     P,
     Terms,
@@ -29,11 +31,14 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, less, log2_masses, masses, visible
+from tokenflock.masks import visible
+from tokenflock.model import Model, less, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
 LOG2E = 1.0 / math.log(2.0)
+# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
+UNSEEN = -1e9
 PRODUCTS_FROM_DIM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
 WEIGHED = ("weighed2", "weighed3")
 NEAR_KERNELS = (*(f"near{d}" for d in range(2, PRODUCTS_FROM_DIM)), "mutual", *WEIGHED)
@@ -49,7 +54,7 @@ def columns_for(n: int) -> int:
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
     special = traits(model)
-    if not special.ordinary:
+    if not special.ordinary and not model.varying:
         return "general"
     extra = model.bias is not None or model.masses is not None
     if model.space == "rescaled" and not math.isinf(model.beta):
@@ -131,6 +136,18 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     )
 
 
+def weigh(terms: Terms, work: Work, model: Model) -> None:
+    """Put the weights of a model of the same shape in the place of those that were laid out (E18)."""
+    hard = math.isinf(model.beta)
+    form, values = model.form * (1.0 if hard else model.beta * LOG2E), model.values
+    for page, matrices in ((FORM, form), (VALUE, values), (LESS, less(values))):
+        terms.heads[page] = matrices
+    terms.numbers["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
+    work.form[:] = terms.heads[FORM]
+    if (ff := model.feedforward) is not None:
+        terms.inner[:, :-1], terms.inner[:, -1], terms.outer[:] = ff.a, ff.b, ff.w
+
+
 def _counts(model: Model, n: int, columns: int) -> Array:
     """(E3) sum_k a_ik over the visible k of every row; padding repeats the last row."""
     (lo, hi), counted = visible(model.mask, n), masses(model, n)
@@ -138,6 +155,12 @@ def _counts(model: Model, n: int, columns: int) -> Array:
     row = np.arange(n) if len(upto) > 1 else 0
     counts = upto[row, hi] - upto[row, lo]
     return np.concatenate([counts, np.full(columns - n, counts[-1])])
+
+
+def log2_masses(model: Model, n: int) -> Array:
+    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
+    a = masses(model, n)
+    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
 
 
 def _masses(model: Model, n: int, columns: int, as_given: bool, dtype: str) -> Array:

@@ -8,6 +8,7 @@ attention see full.py.
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from types import ModuleType
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from tokenflock.engine.compiled.pointers import Pointer
 from tokenflock.engine.contract import Bodies, Outcome, Task
+from tokenflock.engine.explicit.stepper import blas
 from tokenflock.engine.implicit import circle, dense, jacobian
 from tokenflock.engine.implicit.full import FullAlgebra
 from tokenflock.engine.implicit.stages import RosenbrockTable, Stages, retract
@@ -130,6 +132,11 @@ class ImplicitStepper:
 
     def advance(self, times: Array, frames: Array, patience: int) -> int:
         """See contract.Stepper."""
+        # Libraries factorise full matrices: on a busy machine two threads of theirs take 50 times as long as one.
+        with nullcontext() if traits(self._task.model).causal else blas().limit(limits=1):
+            return self._advance(times, frames, patience)
+
+    def _advance(self, times: Array, frames: Array, patience: int) -> int:
         done, budget = 0, self.evaluations + max(patience, 1)
         while self.outcome is None:
             while done < len(times) and times[done] <= self.t:

@@ -12,7 +12,7 @@ from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.torch.terms import TorchTerms
 from tokenflock.engine.torch.velocity import rates, retract
 from tokenflock.geometry import Array
-from tokenflock.model import phases
+from tokenflock.stretches import stretches
 
 NEVER = 1 << 62  # a step that does not come
 
@@ -35,7 +35,7 @@ class Runs:
         self.t, self.outcomes = np.zeros(count), [None] * count
         self.steps, self.rejected, self.evaluations = (np.zeros(count, dtype=np.int64) for _ in range(3))
         self.stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
-        self.phases = phases(model, task.t_end)
+        self.phases = list(stretches(model, task.t_end))
         self.settled: dict[int, Settled] = {}
         self.watch = np.full(count, 0 if model.space == "rescaled" else NEVER, dtype=np.int64)
         self.waited = np.full(count, 8, dtype=np.int64)

@@ -209,7 +209,7 @@ class AdaptiveRuns(Runs):
     def _restart(self, begins: Tensor) -> None:
         """Begin a stretch of smooth time where `begins` (runs,): the first node and the first step."""
         rows = self._rows
-        stops = torch.tensor([end for end, _ in self.phases], dtype=torch.float64, device=self.terms.device)
+        stops = torch.tensor([stretch.end for stretch in self.phases], dtype=torch.float64, device=self.terms.device)
         rows["t_stop"] = stops[rows["phase"]]
         f, _ = self.rates(self.y, rows["t"], self._late())
         self._push(self.y, f, begins)
@@ -249,7 +249,7 @@ class AdaptiveRuns(Runs):
         rows = self._rows
         way, h, left = rows["t_stop"] - rows["t"], rows["h"], rows["left"]
         left = torch.where((left == 0) & (2 * h >= way), 2, left)
-        half, all_of_it = (left == 2) & (h >= 0.5 * way), (left == 1) & (h >= way)
+        half, all_of_it = (left == 2) & (h >= 0.5 * way), (left == 1) & (2.0 * h >= way)
         left = torch.where(half | all_of_it, left, 0)
         rows["left"] = torch.where(active, left, rows["left"])
         return torch.where(half, 0.5 * way, torch.where(all_of_it, way, h))

@@ -323,7 +323,7 @@ def _judge(pages, table, h, head, trial, tolerances, SHAPE: tl.constexpr):
 def _next_step(way, h, left):
     """The step to try: t_stop is hit, in two equal steps. left: how many of the two are still to be taken."""
     left = tl.where((left == 0) & (2.0 * h >= way), 2, left)
-    half, whole = (left == 2) & (h >= 0.5 * way), (left == 1) & (h >= way)
+    half, whole = (left == 2) & (h >= 0.5 * way), (left == 1) & (2.0 * h >= way)
     left = tl.where(half | whole, left, 0)
     return tl.where(half, 0.5 * way, tl.where(whole, way, h)), left
 

@@ -31,6 +31,8 @@ EARLY = (0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0)
 GATHERED = EARLY[-1]  # from here on tokens of a cluster are one body: those that fall are e^-30 from their leader
 AGAIN = 1.15  # log t at which bodies are gathered again, over that of the time before
 SETTLED = 5.0  # log t from which on clusters stand at any beta, and the law is read
+UNFELT, TOO_CLOSE = 16.0, 9.0  # see in_parts
+EXPLICIT = 9.0  # log t up to which explicit steps are cheaper: clusters still meet all the time
 LATEST = 690.0  # log t: 1e300 is the last time
 LAW = (0.04, 0.65)  # the tau between which the constant of the law is read: later fewer than three clusters are left
 HELD = (0.5, 0.9, 0.99)
@@ -74,18 +76,27 @@ def late(beta: float) -> Array:
     return kept
 
 
+def stops(beta: float) -> Array:
+    """log t at which bodies are gathered again, the late times among them."""
+    now, log_t = math.log(GATHERED), late(beta)
+    between = now * AGAIN ** np.arange(1, math.log(log_t[-1] / now) / math.log(AGAIN))
+    found: Array = np.union1d(log_t, between)
+    return found
+
+
 def follow(x: Array, beta: float, mask: str, engine: str = "auto") -> dict[str, Any]:
     """One run from tokens x (n, d): clusters at the late times beside theory, and what centers hold at all times."""
     model, radius, log_t = Model(dim=x.shape[1], beta=beta, mask=mask), 0.25 / math.sqrt(beta), late(beta)
     early = simulate(model, x, GATHERED, times=list(EARLY), engine=engine, progress=False)["x"].values
-    later = list(_later(early[-1], model, radius, log_t))
-    found: dict[str, Any] = {"clusters": [clusters.count(places, radius) for places, _ in later]}
+    later = list(_later(early[-1], model, radius, stops(beta)))
+    counted = np.flatnonzero(np.isin(stops(beta), log_t))
+    found: dict[str, Any] = {"clusters": [clusters.count(later[k][0], radius) for k in counted]}
     theta = [closest_first.waiting_angle(beta, w) for w in log_t]
     if len(x) <= MOST[mask]:
         angles = closest_first.meetings(x, mask)
         found["closest"] = [closest_first.left(angles, a) for a in theta]
+    found["renyi"] = [len(renyi.centers(x, a)) for a in theta]
     if mask == "causal":
-        found["renyi"] = [len(renyi.centers(x, a)) for a in theta]
         for name, centers in (("held", renyi.centers), ("held_strong", renyi.strong_centers)):
             index = centers(x, 4 / math.sqrt(beta))
             found[name] = [renyi.consumed(frame, index, radius).mean() for frame in early]
@@ -95,23 +106,57 @@ def follow(x: Array, beta: float, mask: str, engine: str = "auto") -> dict[str, 
 
 
 def _later(x: Array, model: Model, radius: float, log_t: Array) -> Iterator[tuple[Array, Labels]]:
-    """(places of bodies, the body of every token) at the late times, from the tokens at t = 30.
+    """(places of bodies, the body of every token) at these times, from the tokens at t = 30.
 
     Bodies that have met are gathered again and again, so that few are left to follow.
     """
     masses: Array | None = None
     label: Labels = np.arange(len(x))
     now = math.log(GATHERED)
-    how: dict[str, Any] = {"scheme": "rosenbrock", "rtol": 1e-5, "atol": 1e-8, "progress": False}
-    between = now * AGAIN ** np.arange(1, math.log(log_t[-1] / now) / math.log(AGAIN))
-    for stop in np.union1d(log_t, between):
+    for stop in log_t:
         x, masses, body = bodies(x, masses, radius, str(model.mask))
-        label, span = body[label], math.exp(stop) - math.exp(now)
-        if len(x) > 1:
-            x = simulate(model.with_options(masses=masses), x, span, times=[span], **how)["x"].values[-1]
-        if stop in log_t:
-            yield x, label
+        label = body[label]
+        x = in_parts(x, masses, model, math.exp(stop) - math.exp(now), stop)
+        yield x, label
         now = stop
+
+
+def in_parts(x: Array, masses: Array, model: Model, span: float, log_t: float) -> Array:
+    """Bodies x after a time span, which ends at log_t: those that do not feel each other in that time, apart.
+
+    Two bodies at an angle a move each other by about e^{log_t - beta (1 - cos a)} times the larger over the smaller
+    mass. Bodies in a chain of pairs for which that is above e^-UNFELT are one part. Parts that have come as close as
+    e^-TOO_CLOSE on their way are made once more, together.
+    """
+    heavier = math.log(masses.max() / masses[masses > 0].min())
+
+    def angle(margin: float) -> float:
+        return closest_first.waiting_angle(model.beta, log_t + heavier + margin) * (1 + 1e-9)
+
+    part, out, whole = clusters.label(x, angle(UNFELT)), np.array(x), []
+    how: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-8, "progress": False, "engine": "cpu"}
+    while True:
+        for tokens in (np.flatnonzero(part == k) for k in range(part.max() + 1)):
+            if len(tokens) > 1 and tokens.tolist() not in whole:
+                own = masses[tokens] if masses.ndim == 1 else masses[np.ix_(tokens, tokens)]
+                scheme = "tsit5" if log_t < EXPLICIT else "rosenbrock"
+                run = simulate(model.with_options(masses=own), x[tokens], span, times=[span], scheme=scheme, **how)
+                out[tokens] = run["x"].values[-1]
+                whole.append(tokens.tolist())
+        joined = _joined(part, clusters.label(out, angle(TOO_CLOSE)))
+        if joined.max() == part.max():
+            return out
+        part = joined
+
+
+def _joined(one: Labels, other: Labels) -> Labels:
+    """The parts of which two have a token of one label in both."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    shared = coo_array((np.ones(len(one)), (one, other)), shape=(one.max() + 1, other.max() + 1)).tocsr()
+    found: Labels = connected_components(shared @ shared.T, directed=False)[1][one].astype(np.int64)
+    return found
 
 
 def directly(x: Array, beta: float, mask: str) -> Array:
@@ -158,7 +203,7 @@ def _constant(counts: Any, beta: float, d: int) -> Array:
 
 def _times(shares: Any, beta: float, share: float) -> Array:
     """log10 of the time from which on centers hold this share, of every run; 300 if they never do."""
-    log_t = np.append(np.log10(EARLY), late(beta) / math.log(10))
+    log_t = np.append(np.log10(EARLY), stops(beta) / math.log(10))
     below = np.asarray(shares) < share
     last = np.where(below.any(axis=1), below.shape[1] - 1 - below[:, ::-1].argmax(axis=1), -1)
     found: Array = np.append(log_t, 300.0)[last + 1]

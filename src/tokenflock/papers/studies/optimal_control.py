@@ -22,6 +22,7 @@ from tokenflock.geometry import circle
 from tokenflock.model import Model
 from tokenflock.papers.studies.ledger import Inquiry, Sizes, study
 from tokenflock.papers.studies.optimal_control_figure import draw
+from tokenflock.papers.studies.optimal_control_starts import several
 from tokenflock.papers.studies.targets import lifted, spread_out, wanted_angles
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ def _lone_turn(T: float, weight: float) -> float:
     "until both agree. Reported: the relative residual of the mean of dH/du over intervals (which the search makes "
     "zero), the pointwise one (what piecewise constant controls leave), the spread of H between intervals (0 for an "
     "optimal control), the rank of dx(T)/du, and the exact reason where targets are out of reach. Gradient and costate "
-    "are checked by differences of flock.simulate.",
+    "are checked by differences of flock.simulate. What times and intervals cost is measured from several starts of "
+    "the tokens, each by several searches from random controls of their own: intervals are over the starts.",
     sizes={
         "n_tokens": 6,
         "intervals": 6,
@@ -167,6 +169,8 @@ def _lone_turn(T: float, weight: float) -> float:
         "starts": 12,
         "rough": 100,
         "sharp": 50,
+        "problems": 10,
+        "searches": 2,
     },
     quick={
         "n_tokens": 4,
@@ -178,6 +182,8 @@ def _lone_turn(T: float, weight: float) -> float:
         "starts": 4,
         "rough": 50,
         "sharp": 30,
+        "problems": 2,
+        "searches": 2,
     },
     draw=draw,
 )
@@ -208,7 +214,7 @@ def optimal_control(work: Inquiry, **s: Any) -> None:
     ]
     work.table("eigenvalues", ("matrix", "begin", "end", "index", "re", "im"), spectra)
     _known(work, found, s)
-    _say(work, rows, main, s)
+    _say(work, rows, main, s, several(work, s, problem_of))
 
 
 def _keep_path(work: Inquiry, name: str, cell: Cell) -> None:
@@ -259,7 +265,7 @@ def _known(work: Inquiry, found: dict[str, Cell], s: Sizes) -> None:
     )
 
 
-def _say(work: Inquiry, rows: dict[str, list[Any]], kept: Cell, s: Sizes) -> None:
+def _say(work: Inquiry, rows: dict[str, list[Any]], kept: Cell, s: Sizes, over_starts: str) -> None:
     differences, ranks = kept["differences"], kept["ranks"]
     main, apart, uniform = rows["two clusters"], rows["kept apart"], rows["uniform attention"]
     ends = [rows[f"T = {T:g}"] for T in s["ends"]]
@@ -293,15 +299,13 @@ def _say(work: Inquiry, rows: dict[str, list[Any]], kept: Cell, s: Sizes) -> Non
         f"{s['n_tokens']} tokens cost J = {main[3]:.3g} against {main[6]:.3g} for doing nothing, with a largest miss "
         f"of {main[5]:.2g}, an optimality residual of {main[7]:.0e}, and a costate that differences confirm to "
         f"{differences[1]:.0e}. They use attention and values together: V alone with uniform attention has rank "
-        f"{uniform[10]} of {uniform[11]}. More time is cheaper, J({ends[0][1]:g}) = {ends[0][3]:.3g} and "
-        f"J({ends[-1][1]:g}) = {ends[-1][3]:.3g}; from {finer[-2][2]} to {finer[-1][2]} intervals J falls by "
-        f"{1 - finer[-1][3] / finer[-2][3]:.1%}. Keeping tokens apart until T = {apart[1]:g} costs {apart[4]:.3g}, "
-        f"{apart[4] / off:.0%} of switching V off. What cannot be done: to part tokens that start together, and, on "
+        f"{uniform[10]} of {uniform[11]}. What cannot be done: to part tokens that start together, and, on "
         f"the circle with full attention, to change their order (J = {full[3]:.3g}; causal {causal[3]:.3g}, on S^2 "
-        f"{ball[3]:.3g}).",
+        f"{ball[3]:.3g}). {over_starts}",
         "Existence is open: f is not affine in (Q, K), so ever faster switching might cost less than any measurable "
         "control; a J that kept falling with the number of intervals would show it. H is not yet constant (it differs "
         f"by {finer[-1][9]:.0%} of the cost a unit of time between {finer[-1][2]} intervals): free times of switching "
-        "may lower J further. Minima are local: a better start of the search can lower every J here. Other costs (of "
-        "changes in time, or of Q'K itself), many tokens, or trained weights as the rest were not tried.",
+        "may lower J further. Minima are local: how far two searches differ is told above, and nothing bounds J from "
+        "below but the case of one token. Other costs (of changes in time, or of Q'K itself), many tokens, or trained "
+        "weights as the rest were not tried.",
     )

@@ -23,11 +23,12 @@ import torch
 from torch import Tensor
 
 from tokenflock.errors import bad, unknown
-from tokenflock.flow import Flow, Schedule
+from tokenflock.flow import Flow
 from tokenflock.geometry import Array, retract
 from tokenflock.model import Model
 from tokenflock.request import check_start
 from tokenflock.simulation import simulate
+from tokenflock.varying import Schedule
 
 CONTROLS = ("query", "key", "value")
 
@@ -102,7 +103,7 @@ class Problem:
                 raise unknown("control", name, CONTROLS)
         if self.rest not in ("zero", "model"):
             raise unknown("rest", self.rest, ("zero", "model"))
-        if self.model.space != "sphere" or self.model.norm.kind != "post" or self.model.noise:
+        if self.model.space != "sphere" or self.model.norm.kind != "post" or self.model.noisy:
             advice = "Use space='sphere', layer_norm='post' and no noise."
             raise bad("model", self.model.space, "unit tokens that move by attention alone", advice)
         object.__setattr__(self, "start", check_start(self.model, self.start))

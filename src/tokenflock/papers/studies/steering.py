@@ -40,14 +40,24 @@ class Solution:
         return self.problem.measured(self.problem.resting) / self.measured
 
 
-def solve(problem: Problem, *, starts: int = 12, seed: int = 0, rough: int = 100, sharp: int = 50) -> Solution:
+def solve(
+    problem: Problem,
+    *,
+    starts: int = 12,
+    seed: int = 0,
+    rough: int = 100,
+    sharp: int = 50,
+    first: Array | None = None,
+) -> Solution:
     """The best of many searches from random controls; the steps are made finer until `flock.simulate` agrees.
 
     rough: iterations of Levenberg and Marquardt's method for all starts; sharp: of Newton's for the best quarter.
+    first: controls z (size,) to search from besides.
     """
     generator = np.random.default_rng(seed)
     scale = 0.5 * np.linspace(0.2, 2.0, starts)[:, None]
     z: Array = scale * generator.standard_normal((starts, problem.size))
+    z = z if first is None else np.vstack([z, first])
     z, values = _descend(objective(problem, 2), z, rough, newton=False)
     z = z[np.argsort(values)][: max(1, starts // 4)]
     for steps in (2, 4, 8, 16):
