@@ -30,6 +30,7 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
 (E20) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
                   g_i sees g_j;  D_i = sum_h sum_j A_hij V_{h g_j} x_j + F(x_i).  A group that sees nobody rests
 (E21) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
+(E22) drift       D_i + f(x, t)_i in place of D_i, f a function of the user; a velocity of one's own: f(x, t)_i alone
 """
 
 from __future__ import annotations
@@ -49,18 +50,17 @@ from tokenflock.geometry import Array
 from tokenflock.graphs import dense_bias
 from tokenflock.groups import Groups, heads_in, met, split
 from tokenflock.interaction import Kernel, Normaliser, shares, weight_fault, with_frozen
-from tokenflock.looking import betas, looked
-from tokenflock.masks import Mask, has_table, heads_of, n_fixed, sees, written
+from tokenflock.looking import betas, check_counts, looked, tokens_of
+from tokenflock.masks import Mask, has_table, heads_of, sees, written
+from tokenflock.of_runs import check_single, n_runs, weights_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
-from tokenflock.positions import Absolute, Rope, n_given
+from tokenflock.positions import Absolute, Rope
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
-from tokenflock.rescaling import flow_at_layer as flow_at_layer
-from tokenflock.rules import check, check_counts
-from tokenflock.sphere import is_scalar as is_scalar
+from tokenflock.rules import check
 from tokenflock.sphere import less as less
 from tokenflock.sphere import tangent
-from tokenflock.varying import held
+from tokenflock.varying import held, left_by
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
@@ -93,6 +93,7 @@ class Model:
     varying: Any = None
     groups: Groups | None = None
     common_noise: CommonNoise | None = None
+    drift: Any = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -109,12 +110,6 @@ class Model:
         eye = np.eye(self.dim)[None]
         query, key = (eye if m is None else m.reshape(-1, *m.shape[-2:]) for m in (self.query, self.key))
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
-
-    @property
-    def width(self) -> int:
-        """k: how many numbers a query has."""
-        sides = [self.query, self.key, *(getattr(self.groups, name, None) for name in ("query", "key"))]
-        return max([m.shape[-2] for m in sides if m is not None], default=self.dim)
 
     @property
     def placed(self) -> bool:
@@ -168,15 +163,18 @@ class Model:
     @property
     def n_tokens(self) -> int | None:
         """For how many tokens it says something of every single one; None: for any number."""
-        own = (n_fixed(part) for part in (self.masses, self.mask, self.bias))
-        counts = (n_given(self.position), getattr(self.groups, "n_tokens", None), *own)
-        return next((n for n in counts if n is not None), None)
+        return tokens_of(self)
+
+    @property
+    def n_runs(self) -> int | None:
+        """For how many runs of an ensemble it has weights; None where all have the same."""
+        return n_runs(self.varying)
 
     @property
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not (self.varying or self.drift)
 
     @cached_property
     def _of_tokens(self) -> dict[int, Model | None]:
@@ -193,9 +191,11 @@ class Model:
 
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
-        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
-        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
-        return replace(self, **{"varying": kept} | options)
+        return replace(self, **{"varying": left_by(options, self.varying)} | options)
+
+    def of_run(self, run: int) -> Model:
+        """The model of one run of an ensemble that has weights of each run."""
+        return self.with_options(**weights_of(self.varying, run))
 
     def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
         """The model with the weights of time t (E18). middle: a time on the same side of every jump, t if left out."""
@@ -239,8 +239,7 @@ def masses(model: Model, n: int) -> Array:
     if model.masses is None:
         return np.ones((1, n))
     check_counts(model, n)
-    a: Array = np.atleast_2d(model.masses)
-    return a
+    return np.asarray(np.atleast_2d(model.masses))
 
 
 def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Array:
@@ -332,6 +331,8 @@ def feedforward(model: Model, x: Array) -> Array:
 
 def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d)."""
+    if model.drift is not None and model.drift.whole:  # (E22)
+        return np.zeros_like(x), np.zeros_like(x)
     p, m = pulls(model, x, flow)
     values = np.swapaxes(model.values, -1, -2)
     pulled = (p @ values).sum(axis=0)
@@ -355,7 +356,7 @@ def rates(
         v = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
         return (v if model.feedforward is None else feedforward(model, v)), still
     d, along = drive(model, x, flow)
-    extra = feedforward(model, x)
+    extra = feedforward(model, x) + (0.0 if model.drift is None else model.drift.at(x, t, model.space == "sphere"))
     if model.space == "euclidean":
         return d + extra, still
     d, along = d + extra, along + tangent(x, extra)
@@ -383,6 +384,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
     check_counts(model, len(x))
+    check_single(model)
     r = None if radius is None else matrix("radius", radius, (len(x),))
     model = model.written(len(x))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

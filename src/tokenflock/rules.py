@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,14 @@ import numpy as np
 from tokenflock import graphs, masks
 from tokenflock.arguments import count, is_number, named, numbers
 from tokenflock.common_noise import check_common
+from tokenflock.drift import Drift
 from tokenflock.errors import bad, clash
 from tokenflock.groups import MATRICES, check_groups
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
+from tokenflock.looking import width_of
+from tokenflock.of_runs import n_runs
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
-from tokenflock.positions import check_position, n_given
+from tokenflock.positions import check_position
 from tokenflock.varying import OF_MODEL, gathered, opening
 
 if TYPE_CHECKING:
@@ -33,16 +37,19 @@ def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
     _set(model, "dim", count("dim", model.dim, 1))
     _varying(model)
+    if model.drift is not None and not isinstance(model.drift, Drift):
+        kept = isinstance(model.drift, Mapping) and set(model.drift) == {"function", "whole"}
+        _set(model, "drift", Drift(**model.drift) if kept else Drift(model.drift))
     _numbers(model)
     _names(model)
     _matrices(model)
     _parts(model)
     _masses(model)
     if model.groups is not None:
-        check_groups(model.groups, model.width, model.dim, model.n_heads)
+        check_groups(model.groups, width_of(model), model.dim, model.n_heads)
     if model.common_noise is not None:
         check_common(model.common_noise, model.dim)
-    check_position(model.position, model.width, model.dim)
+    check_position(model.position, width_of(model), model.dim)
     _clashes(model)
     _sizes(model)
 
@@ -63,6 +70,7 @@ def _varying(model: Model) -> None:
     if inner:
         assert model.feedforward is not None
         _set(model, "feedforward", replace(model.feedforward, **inner, varying=None))
+    n_runs(found)  # says what does not fit
     _set(model, "varying", MappingProxyType(found) if found else None)
 
 
@@ -154,21 +162,6 @@ def _masses(model: Model) -> None:
     _set(model, "masses", given)
 
 
-def check_counts(model: Model, n: int) -> None:
-    """Whether what a model says of every token is said of n tokens."""
-    if model.masses is not None and model.masses.shape[-1] != n:
-        advice = "Give one mass for every token of the start."
-        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
-    given = n_given(model.position)
-    if given is not None and given != n:
-        advice = "Give one for every token of the start."
-        raise bad("position", f"positions of {given} tokens", f"those of the {n} tokens there are", advice)
-    if model.groups is not None and model.groups.n_tokens != n:
-        parts = " + ".join(f"{count} of {name}" for name, count in model.groups.counts.items())
-        advice = "Give one label for every token of the start."
-        raise bad("groups", f"{parts} = {model.groups.n_tokens} tokens", f"labels of the {n} tokens there are", advice)
-
-
 def _on_the_sphere(model: Model) -> Frozen:
     frozen = model.frozen
     assert frozen is not None
@@ -224,6 +217,8 @@ def _clashes(model: Model) -> None:
         raise clash(noise, "space='rescaled'", "Use space='euclidean'.")
     if model.noisy and model.has_radius:
         raise clash(noise, f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
+    if model.drift is not None and model.space == "rescaled":
+        raise clash("drift", "space='rescaled'", "Use space='euclidean'.")
     if model.varying and model.space == "rescaled":
         raise clash("weights that change", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
     if model.space == "rescaled" and model.n_heads > 1:
