@@ -32,7 +32,8 @@ from tokenflock.engine.harmonic.cost import MOST_TOKENS, few_registers, pairs_s,
 from tokenflock.engine.harmonic.engine import HarmonicStepper
 from tokenflock.engine.harmonic.few import by_few_waves
 from tokenflock.engine.machine import threads
-from tokenflock.model import Model, visible
+from tokenflock.masks import visible
+from tokenflock.model import Model
 from tokenflock.schemes import TSIT5
 
 HERE = Path(__file__).parent

@@ -4,9 +4,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from tokenflock import start
+from tokenflock.common_noise import CommonNoise
+from tokenflock.groups import Groups
 from tokenflock.interaction import Kernel, Normaliser
+from tokenflock.masks import Blocks, Dilated, Prefix, RandomGraph, Sink
 from tokenflock.model import Model, flow_at, logits, pulls
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
 from tokenflock.positions import Absolute, Rope, sinusoids
@@ -222,6 +226,38 @@ def _placed(n):
     yield "absolute-euclidean-heads", {"dim": 5, "space": "euclidean", **_heads(5, 2), "position": Absolute(e)}
 
 
+def _grouped(n):
+    """Groups (E20) of n tokens; the first token sees somebody whatever the mask."""
+    labels, two = ["ab"[i * i % 3 > 0] for i in range(n)], ["text"] * (n - n // 3) + ["memory"] * (n // 3)
+    own = lambda d, seed: {"a": ginibre(d, seed), "b": ginibre(d, seed + 1)}  # noqa: E731
+    all_own = {"query": own(5, 1), "key": own(5, 3), "value": own(5, 5), "beta": {"a": 0.7, "b": 2.0}}
+    heads = {"value": {name: np.stack([ginibre(3, k), ginibre(3, k + 2)]) for k, name in enumerate("ab")}}
+    see, cross = {"a": ["b", "a"], "b": ["b"]}, {"text": ["memory"], "memory": ["text", "memory"]}
+    yield "groups-own-d5", {"dim": 5, "mask": "full", "groups": Groups(labels, sees=see, **all_own)}
+    yield "groups-causal-heads", {"dim": 3, "groups": Groups(labels, **heads), "bias": Alibi(0.1)}
+    yield "groups-cross-d3", {"dim": 3, "beta": 4.0, "mask": "full", "groups": Groups(two, sees=cross)}
+    yield "groups-rest-d2", {"dim": 2, "mask": "full", "groups": Groups(two, sees=cross | {"memory": []})}
+    yield "groups-window-count", {"dim": 3, "mask": Window(4), "normaliser": "count", "groups": Groups(labels)}
+    yield "groups-masses-rope", {
+        "dim": 5, "mask": "full", "masses": 0.5 + 7 * np.arange(n) % 5, "groups": Groups(labels, **all_own),
+        "position": Rope(base=9.0),
+    }  # fmt: skip
+    yield "groups-pre-d3", {"dim": 3, "mask": "full", "layer_norm": "pre", "groups": Groups(labels, beta=[1.0, 3.0])}
+    yield "groups-euclidean", {"dim": 5, "mask": "full", "space": "euclidean", "groups": Groups(labels, **all_own)}
+    yield "groups-infinite-d3", {"dim": 3, "beta": np.inf, "query": ginibre(3, 8), "groups": Groups(labels, **heads)}
+
+
+def _shaken():
+    """Noise common to all tokens (E21)."""
+    own = CommonNoise(0.5, matrices=[ginibre(3, 1), ginibre(3, 2)])
+    yield "common-shift-d2", {"dim": 2, "beta": 4.0, "common_noise": CommonNoise(0.4)}
+    yield "common-rotation-d3-noise", {"dim": 3, "noise": 0.2, "common_noise": CommonNoise(0.4, "rotation")}
+    yield "common-matrix-d5", {"dim": 5, "mask": "full", "common_noise": CommonNoise(0.3, "matrix")}
+    yield "common-field-d3", {"dim": 3, "common_noise": CommonNoise(0.4, "field", length=0.3, waves=20, seed=3)}
+    yield "common-own-d3", {"dim": 3, "normaliser": "count", "common_noise": own}
+    yield "common-euclidean", {"dim": 3, "space": "euclidean", "value": -np.eye(3), "common_noise": own}
+
+
 def _weighted(n):
     """Masses (E2), (E3) of n tokens, (n,), or (n, n) where some rows do not count some tokens."""
     i, j = np.arange(n)[:, None], np.arange(n)
@@ -252,6 +288,50 @@ def _weighted(n):
     yield "masses-rows-others-d2", {"dim": 2, "kernel": "sigmoid", "normaliser": Normaliser("count", own=False), **rows}
     yield "masses-sinkhorn-d2", {"dim": 2, "mask": "full", "normaliser": "sinkhorn", **one}
     yield "masses-rows-rescaled-d3", {"dim": 3, "space": "rescaled", "mask": "full", "beta": 0.5, **rows}
+
+
+def _own_masks(n):
+    """(E19): masks and biases of n tokens, by name, as arrays, sparse, as functions, and for each head."""
+    draw = np.random.default_rng(7)
+    graph = (draw.random((n, n)) < 0.3) | np.eye(n, dtype=bool)
+    blind = draw.random((n, n)) < 0.4  # not every token sees itself
+    blind[np.arange(n), (np.arange(n) + 1) % n] = True
+    two, bias = np.stack([graph, np.tril(graph)]), draw.standard_normal((n, n))
+    mass = {"masses": 0.5 + 7 * np.arange(n) % 5}
+    yield "graph-d2", {"dim": 2, "beta": 9.0, "mask": graph}
+    yield "graph-blind-d3", {"dim": 3, "beta": 9.0, "mask": blind}
+    yield "graph-causal-d3", {"dim": 3, "beta": 9.0, "mask": np.tril(graph)}
+    yield "graph-heads-d5", {"dim": 5, "mask": two, **_heads(5, 2)}
+    yield "graph-heads-alone", {"dim": 2, "beta": 2.0, "mask": ("causal", Window(3, causal=False))}
+    yield "graph-d20", {"dim": 20, "beta": 4.0, "mask": graph}
+    yield "graph-count-d2", {"dim": 2, "mask": blind, "normaliser": "count"}
+    yield "graph-scaled-count-d3", {"dim": 3, "beta": 16.0, "mask": graph, "normaliser": "scaled-count"}
+    yield "graph-infinite-d3", {"dim": 3, "beta": np.inf, "mask": graph, "query": ginibre(3, 8), "frozen": _frozen(3)}
+    yield "graph-frozen-empty-rows", {"dim": 2, "mask": np.triu(graph, 1), "frozen": _frozen(2)}
+    yield "graph-alibi-d5", {"dim": 5, "mask": graph, "bias": Alibi(0.3)}
+    yield "graph-masses-d3", {"dim": 3, "mask": graph, **mass}
+    yield "graph-masses-count", {"dim": 2, "mask": blind, "normaliser": "count", "bias": bias, **mass}
+    yield "graph-masses-infinite", {"dim": 2, "beta": np.inf, "mask": graph, "query": ginibre(2, 8), **mass}
+    yield "graph-pre-d3", {"dim": 3, "mask": graph, "layer_norm": "pre"}
+    yield "graph-noise-d2", {"dim": 2, "mask": graph, "noise": 0.3}
+    yield "graph-feedforward", {"dim": 3, "mask": graph, "feedforward": _wide_feedforward(3, "tanh")}
+    yield "graph-euclidean", {"dim": 2, "space": "euclidean", "mask": graph, "beta": 0.5}
+    yield "graph-rescaled-d2", {"dim": 2, "space": "rescaled", "mask": graph}
+    yield "graph-rescaled-bias-d5", {"dim": 5, "space": "rescaled", "mask": blind, "bias": bias, "beta": 0.3}
+    yield "graph-rescaled-infinite", {"dim": 2, "space": "rescaled", "beta": np.inf, "mask": graph}
+    yield "dilated-d3", {"dim": 3, "beta": 9.0, "mask": Dilated(3, gap=2)}
+    yield "dilated-both-d2", {"dim": 2, "beta": 9.0, "mask": Dilated(3, gap=3, causal=False)}
+    yield "blocks-d3", {"dim": 3, "beta": 9.0, "mask": Blocks(4, width=2)}
+    yield "blocks-both-d2", {"dim": 2, "beta": 9.0, "mask": Blocks(4, causal=False)}
+    yield "prefix-d5", {"dim": 5, "beta": 4.0, "mask": Prefix(6)}
+    yield "prefix-d20", {"dim": 20, "beta": 4.0, "mask": Prefix(6)}
+    yield "sink-d2", {"dim": 2, "beta": 9.0, "mask": Sink(3, sinks=2)}
+    yield "random-graph-d3", {"dim": 3, "beta": 9.0, "mask": RandomGraph(0.3, seed=1)}
+    yield "bias-d3", {"dim": 3, "beta": 9.0, "bias": bias}
+    yield "bias-full-d20", {"dim": 20, "mask": "full", "bias": bias}
+    yield "bias-heads", {"dim": 3, "bias": np.stack([bias, bias.T]), **_heads(3, 2)}
+    yield "bias-blocks-rescaled", {"dim": 2, "space": "rescaled", "mask": Blocks(4), "bias": bias}
+    yield "bias-sparse", {"dim": 2, "mask": graph, "bias": sparse.csr_array(bias * (bias > 1))}
 
 
 def _interactions():
@@ -298,18 +378,22 @@ def own_choice(overlap, logit):
 
 
 def every_model_option(n_tokens=None):
-    """All of them, as a list of Named; those with masses or positions too, if the number of tokens is given."""
-    families = (
-        _sphere(),
-        _layer_norms(),
-        _open_spaces(),
-        _noisy(),
-        _varying(),
-        _interactions(),
-        _weighted(n_tokens) if n_tokens else (),
-        _placed(n_tokens or 1),
+    """All of them, as a list of Named; those with masses, masks or positions too, if the number of tokens is given."""
+    families = [_sphere(), _layer_norms(), _open_spaces(), _noisy(), _varying(), _interactions()]
+    families += (
+        [_weighted(n_tokens), _placed(n_tokens), _grouped(n_tokens), _shaken(), _own_masks(n_tokens)]
+        if n_tokens
+        else []
     )
     return [Named(name, Model(**options)) for family in families for name, options in family]
+
+
+def size_of(model, usual):
+    """For how many tokens a model is, where it has arrays that say so."""
+    for part in (model.masses, model.bias):
+        if isinstance(part, np.ndarray):
+            return part.shape[-1]
+    return getattr(model.mask, "n_tokens", usual)
 
 
 def tokens_for(model, n, seed=0, runs=None):

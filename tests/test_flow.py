@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 
 import tokenflock as flock
 from models import every_model_option, tokens_for
+from tokenflock.engine.traits import OPTIONS, unknown_options
 from tokenflock.errors import SpecError, install_command
 from tokenflock.geometry import retract
 from tokenflock.model import velocity
@@ -28,7 +29,11 @@ from waiting import LONG_S  # noqa: E402
 
 WEIGHTS = ("beta", "query", "key", "value")
 N = 5
-SMOOTH = {str(one): one.model for one in every_model_option(N) if np.isfinite(one.model.beta) and not one.model.varying}
+SMOOTH = {
+    str(named): named.model
+    for named in every_model_option(N)
+    if np.isfinite(named.model.beta) and not (named.model.varying or unknown_options(named.model, OPTIONS))
+}
 
 
 @pytest.fixture(autouse=True)
@@ -539,3 +544,9 @@ def test_a_fixed_step_that_is_too_short_for_the_time_is_refused_before_steps_are
     flow = flock.Flow(flock.Model(dim=2), scheme="rk4", dt=0.1)
     with pytest.raises(SpecError, match=r"t_end = 1e\+300 .* at most 1,000,000 steps of dt = 0.1 after t_start"):
         flow(torch.as_tensor(flock.uniform(3, 2)), 1e300)
+
+
+def test_an_option_that_gradients_do_not_know_is_refused():
+    model = flock.Model(dim=2, groups=flock.Groups(["a", "b"]))
+    with pytest.raises(SpecError, match=r"Flow does not know the option groups. flock.simulate does"):
+        Flow(model)

@@ -14,6 +14,7 @@ from models import every_model_option, tokens_for
 from tokenflock import runner
 from tokenflock.engine.contract import Outcome
 from tokenflock.errors import EngineError, FileError, SpecError
+from tokenflock.graphs import Graph
 from tokenflock.trajectories import ATTRIBUTES, SCHEMA, model_of, validate
 
 MODEL = flock.Model(dim=2, beta=4.0)
@@ -138,8 +139,15 @@ def test_a_dataset_that_breaks_the_schema_is_no_trajectory():
 
 def same(a, b):
     """Two models with the same options, bit for bit."""
-    for name in ("dim", "beta", "mask", "bias", "normaliser", "space", "norm", "noise", "n_heads"):
+    for name in ("dim", "beta", "normaliser", "space", "norm", "noise", "n_heads"):
         assert getattr(a, name) == getattr(b, name), name
+    for name in ("mask", "bias"):
+        one, other = getattr(a, name), getattr(b.written(5), name)
+        assert type(one) is type(other), name
+        for field in ("starts", "columns", "values") if isinstance(one, Graph) else ():
+            assert_array_equal(getattr(one, field), getattr(other, field), err_msg=field)
+        assert isinstance(one, Graph | np.ndarray) or one == other, name
+        assert not isinstance(one, np.ndarray) or (one == other).all(), name
     for name in ("query", "key", "value", "form", "values", "slopes"):
         assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     for part, fields in (("feedforward", ("w", "a", "b")), ("frozen", ("tokens", "weights"))):

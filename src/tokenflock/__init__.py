@@ -21,6 +21,9 @@ _HOME = {
     **dict.fromkeys(("Kernel", "Normaliser"), "tokenflock.interaction"),
     **dict.fromkeys(("Alibi", "FeedForward", "Frozen", "LayerNorm", "Window"), "tokenflock.options"),
     **dict.fromkeys(("Absolute", "Rope", "sinusoids"), "tokenflock.positions"),
+    "CommonNoise": "tokenflock.common_noise",
+    "Groups": "tokenflock.groups",
+    **dict.fromkeys(("Blocks", "Dilated", "Prefix", "RandomGraph", "Sink"), "tokenflock.masks"),
     **dict.fromkeys(
         ("uniform", "cap", "cube", "orthonormal", "planted", "von_mises_fisher", "gaussian", "equiangular"),
         "tokenflock.start",

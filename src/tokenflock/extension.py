@@ -22,31 +22,37 @@ from tokenflock.engine.contract import Outcome
 from tokenflock.engine.traits import traits
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
-from tokenflock.model import Model, feedforward, visible
+from tokenflock.graphs import Graph
+from tokenflock.masks import sees
+from tokenflock.model import Model, biases, feedforward
 from tokenflock.request import Request, check_start
 from tokenflock.schemes import hermite
 from tokenflock.simulation import versions
 from tokenflock.sphere import retract, tangent
 from tokenflock.stepping import Pace
-from tokenflock.trajectories import AXIS, RUN, TIME, TOKEN, model_of, moved_by_model
+from tokenflock.trajectories import AXIS, RUN, TIME, TOKEN, describe, model_of, moved_by_model
 
 if TYPE_CHECKING:
     import xarray as xr
 
 NODES = 4  # frames that a polynomial goes through, with their velocities: an error of order 2 NODES
 FEWEST = NODES + 1
+MOST_FRAMES = 1e8  # more than any memory holds: such a run has no useful advice
 ADAPTIVE = ("tsit5", "rosenbrock", "auto")
 
 
-def extend(run: xr.Dataset, more_tokens: Any) -> xr.Dataset:
+def extend(run: xr.Dataset, more_tokens: Any, *, mask: Any = None, bias: Any = None) -> xr.Dataset:
     """The trajectory of all tokens when `more_tokens` (m, dim), or (runs, m, dim), join a causal run as its last.
 
     The old tokens keep their bits; the new ones have the tolerance of the run, at its times. A new token costs a pass
     over the old ones at every stage; once, the velocities of the old ones at the frames are made, n^2 a frame, and kept
     as `velocity`. `run.attrs["extended"]` is the number of old tokens; `flock.again` refuses such a run.
+
+    mask, bias: for all tokens, where they were arrays or functions of i and j; what the old ones see must stay.
     """
     model = _checked(run)
-    new = check_start(model, more_tokens)
+    new = check_start(model.with_options(mask="causal", bias=None), more_tokens)
+    whole = _of_all(model, run.sizes[TOKEN], new.shape[-2], mask, bias)
     ensemble = RUN in run["x"].dims
     if new.ndim == 3 and (not ensemble or len(new) != run.sizes[RUN]):
         allowed = f"(m, {model.dim})" + (f" or ({run.sizes[RUN]}, m, {model.dim})" if ensemble else "")
@@ -57,14 +63,14 @@ def extend(run: xr.Dataset, more_tokens: Any) -> xr.Dataset:
     for r in range(run.sizes[RUN] if ensemble else 1):
         one = run.isel({RUN: r}) if ensemble else run
         path = Path(model, *_frames(one), one["velocity"].values if "extended" in run.attrs else None, rtol, atol)
-        follower = Follower(model, path, new[r] if new.ndim == 3 else new, rtol, atol)
+        follower = Follower(whole, path, new[r] if new.ndim == 3 else new, rtol, atol)
         x, v = (array[len(path.times) - one.sizes[TIME] :] for array in follower.follow())
         made.append(x)
         moving.append(np.concatenate([path.v[len(path.v) - len(v) :], v], axis=1))
         counts.append((follower.steps, follower.rejected, follower.evaluations))
     wall = clock.perf_counter() - began
     starts = np.broadcast_to(new, (len(made), *new.shape[-2:]))
-    return _joined(run, np.stack(made), np.stack(moving), starts, np.array(counts), wall)
+    return _joined(_with_model(run, whole), np.stack(made), np.stack(moving), starts, np.array(counts), wall)
 
 
 def _checked(run: xr.Dataset) -> Model:
@@ -77,7 +83,7 @@ def _checked(run: xr.Dataset) -> Model:
         (scheme not in ADAPTIVE, f"scheme={scheme!r}: its steps are part of its result"),
         (model.space == "rescaled" or model.norm.kind != "post", "space='rescaled' or a layer norm other than 'post'"),
         (bool(model.varying), "weights that change with time"),
-        (bool(model.noise) or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
+        (model.noisy or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
         (run.attrs["dtype"] != "float64", f"dtype={run.attrs['dtype']!r}"),
         (model.masses is not None, "masses: they are those of the old tokens only"),
     )
@@ -87,6 +93,43 @@ def _checked(run: xr.Dataset) -> Model:
     if "x" not in run or not np.isfinite(run["x"].values).all() or not run.sizes[TIME]:
         raise bad("run", "a run without all its positions", "a finished run", "Simulate with positions=True, to t_end.")
     return model
+
+
+def _of_all(model: Model, old: int, more: int, mask: Any, bias: Any) -> Model:
+    """The model of all tokens: its mask and bias go on by themselves, or are given for all of them."""
+    options: dict[str, Any] = {}
+    for name, given in (("mask", mask), ("bias", bias)):
+        known = getattr(model, name)
+        written = isinstance(known, Graph | np.ndarray)
+        if isinstance(known, Graph) and known.source is not None:
+            given = known.source if given is None else given
+        elif given is None and written:
+            advice = f"Give {name}= for all {old + more} tokens, whose first {old} see what they saw."
+            raise bad(name, f"an array for {old} tokens", "one that goes on to more tokens", advice)
+        if given is not None:
+            options[name] = given
+    if not options:
+        return model
+    whole = model.with_options(**options).written(old + more)
+    if not traits(whole).causal:
+        raise bad("mask", whole.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
+    if not np.array_equal(_logits_of_places(whole, old + more, old), _logits_of_places(model, old, old)):
+        advice = "More tokens join a run only if the old ones do not notice."
+        raise bad("mask, bias", f"others for the first {old} tokens than those of the run", "the same for them", advice)
+    return whole
+
+
+def _logits_of_places(model: Model, n: int, old: int) -> Array:
+    """(H, old, old) What logits of the first tokens among n owe to their places: the bias, -inf out of sight."""
+    table = np.where(sees(model.mask, n, 0, old), biases(model, n, 0, old), -np.inf)[..., :old]
+    return np.broadcast_to(table, (model.n_heads, old, old))
+
+
+def _with_model(run: xr.Dataset, model: Model) -> xr.Dataset:
+    """The run, with another model to tell of."""
+    text, variables = describe(model)
+    others = [name for name in run.data_vars if str(name).startswith("model_")]
+    return run.drop_vars(others).assign(variables).assign_attrs(model=text)
 
 
 def _frames(run: xr.Dataset) -> tuple[Array, Array]:
@@ -105,6 +148,8 @@ class Path:
             given = f"a run with {len(times)} frames, time 0 among them"
             raise bad("run", given, f"at least {FEWEST}", "Repeat it with more: flock.again(run, times=...).")
         self.times, self.x = times, x
+        # The interpolant multiplies up to eight times: in this unit none of them is beyond float64, or below it.
+        self._unit = math.ldexp(0.5, math.frexp(float(times[-1]))[1])
         engine = Request(model, float(times[-1]), scheme="tsit5", rtol=rtol, atol=atol).engine_for(x.shape[1])
         known = 0 if v is None else len(v)  # an extended run has them, but for a frame put before its first
         made = [engine.velocity(model, frame) for frame in x[: len(x) - known]]
@@ -122,17 +167,19 @@ class Path:
 
     def _through(self, nodes: Any, t: float) -> Array:
         # Off the sphere by no more than the error: to put them back would take longer than to see them.
-        return hermite(t, self.times[nodes].tolist(), self.x[nodes], self.v[nodes])
+        times = (self.times[nodes] / self._unit).tolist()
+        return hermite(t / self._unit, times, self.x[nodes], self.v[nodes] * self._unit)
 
     def _check(self, rtol: float, atol: float) -> None:
         """Refuse frames that are too far apart, and say how many it takes."""
-        t, half = self.times, NODES // 2
+        t, half = self.times / self._unit, NODES // 2
         inner = range(half, len(t) - half) if len(t) > FEWEST else [half]
         # The error is a derivative times the product of (t - node)^2: the first is read off at the frames.
         derivative = []
         for k in inner:
             nodes = np.array([k - 2, k - 1, k + 1, k + 2])
-            miss = np.linalg.norm(self._through(nodes, t[k]) - self.x[k], axis=-1)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is off by so much is refused below
+                miss = np.linalg.norm(self._through(nodes, self.times[k]) - self.x[k], axis=-1)
             allowed = atol + rtol * np.linalg.norm(self.x[k], axis=-1)
             derivative.append(float((miss / allowed).max()) / float(np.prod(t[k] - t[nodes]) ** 2))
         errors = np.empty(len(t) - 1)
@@ -150,7 +197,14 @@ class Path:
         t = self.times
         # What would do; sparse frames gain less than the order 2 NODES promises, so two orders less are counted on.
         widths = np.diff(t) * np.maximum(errors, 1e-300) ** (-1.0 / (2 * NODES - 2))
-        needed = math.ceil(1.2 * float(t[-1]) / float(widths.min())) + 1
+        steps, shortest = 1.2 * float(t[-1]), float(widths.min())
+        if not steps < MOST_FRAMES * shortest:
+            raise SpecError(
+                f"the frames of this run are too far apart to extend it: between t = {t[worst]:.4g} and "
+                f"{t[worst + 1]:.4g} its tokens cannot be found to its tolerance, and more than {MOST_FRAMES:,.0f} "
+                "equal steps would be needed. Run all tokens with flock.simulate."
+            )
+        needed = math.ceil(steps / shortest) + 1
         raise SpecError(
             f"the frames of this run are too far apart to extend it: between t = {t[worst]:.4g} and {t[worst + 1]:.4g} "
             f"its tokens cannot be found to its tolerance (off by {errors[worst]:.1e} times that). About {needed:,} "
@@ -211,10 +265,7 @@ class Rows:
         self._form = model.beta * model.form
         self._values = np.swapaxes(model.values, -1, -2)
         self._less = self._values - self._values[:, :1, :1] * np.eye(d)  # see model.drive: a lone token does not drift
-        first, last = (edge[n:, None] for edge in visible(model.mask, n + m))
-        i, j = np.arange(n, n + m)[:, None], np.arange(n + m)
-        bias = -model.slopes[:, None, None] * np.abs(i - j)
-        bias = np.where((j >= first) & (j < last), bias, -np.inf)
+        bias = np.where(sees(model.mask, n + m, n), biases(model, n + m, n), -np.inf)
         self._frozen = np.zeros((0, d)) if model.frozen is None else model.frozen.tokens
         weights = np.zeros(0) if model.frozen is None else model.frozen.weights
         self._bias = np.concatenate([bias, np.zeros((*bias.shape[:2], len(weights)))], axis=-1)

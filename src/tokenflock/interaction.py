@@ -167,15 +167,17 @@ def _distances(one: Array, y: Array) -> Array:
 
 
 def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta: float) -> Array:
-    """(E16), (E17) A_hij from weights w (H, n, m) less e^top, masses a (1 or n, m), 0 where not seen, and the bias.
+    """(E16), (E17) A_hij from weights w (H, n, m) less e^top, masses a (H, n, m), 0 where not seen, and the bias.
 
     A row with nothing to divide by has no weights; a negative weight in a sum makes its row nan.
     """
     if norm.kind == "sinkhorn":
         return sinkhorn(w, a)
-    counted = np.broadcast_to(a, w.shape[1:]).copy()
+    counted = a
     if not norm.own:
-        np.fill_diagonal(counted, 0.0)
+        own = np.arange(a.shape[1])
+        counted = a.copy()
+        counted[:, own, own] = 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scale = np.exp(-top)[..., 0]
         sums: dict[str, Callable[[], Array]] = {
@@ -203,7 +205,7 @@ def sinkhorn(w: Array, a: Array) -> Array:
         s = np.where(w < 0, np.nan, np.log(w) + np.log(a))
     f: Array = np.zeros(s.shape[:-1])
     g: Array = np.zeros(s.shape[:-1])
-    mass = a.max(axis=0)  # every token sees itself, the whole of it
+    mass = a.max(axis=(0, 1))  # every token sees itself, the whole of it
     for _ in range(ROUNDS):
         f = -_log_sum(s + g[:, None, :])
         plan = s + f[..., None] + g[:, None, :]
@@ -256,7 +258,7 @@ def shares(model: Model, s: Array, x: Array, bias: Array, a: Array) -> Array:
     """The weights A_hij (H, n, n + m) from logits s of tokens x, what positions add to these (H, n, n), and masses."""
     w, top = _weights_of(model, s, x)
     bias = np.pad(bias, ((0, 0), (0, 0), (0, s.shape[-1] - len(x))))
-    return divided(model.divisor, w, top, a * np.isfinite(s[0]), bias, model.beta)
+    return divided(model.divisor, w, top, a * np.isfinite(s), bias, model.beta)
 
 
 def weight_fault(model: Model, s: Array, x: Array, t: float) -> SpecError | None:

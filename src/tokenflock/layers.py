@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from tokenflock.geometry import Array
-from tokenflock.model import Model, drive, feedforward, flow_at_layer, kind_at, pulls, size_of
+from tokenflock.model import Model, drive, feedforward, kind_at, pulls, size_of
+from tokenflock.rescaling import flow_at_layer
 from tokenflock.sphere import retract
 from tokenflock.varying import SLIGHTLY
 
@@ -22,7 +23,10 @@ def layer(model: Model, x: Array, radius: Array, k: int, dt: float, run: int = 0
         u = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
         u = np.linalg.solve(np.eye(model.dim) + dt * total, u.T).T
         return x + dt * (u if model.feedforward is None else feedforward(model, u)), radius
-    x, radius = sublayer(model, x, radius, drive(model, x, flow)[0], t, dt)
+    pushed = drive(model, x, flow)[0]
+    if model.drift is not None:  # (E22)
+        pushed = pushed + model.drift.at(x, t, model.space == "sphere")
+    x, radius = sublayer(model, x, radius, pushed, t, dt)
     if model.feedforward is not None:
         x, radius = sublayer(model, x, radius, feedforward(model, x), t, dt)
     return x, radius

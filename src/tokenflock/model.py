@@ -2,7 +2,7 @@ r"""THE EQUATIONS. Every system of the papers, once, in plain numpy; every other
 
 Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values V_h, time t (depth).
 
-(E1)  logits      s_ij = beta x_i' B x_j - slope |i - j|          over the visible j:  lo_i <= j < hi_i
+(E1)  logits      s_ij = beta x_i' B x_j + b_ij                    over the visible j:  lo_i <= j < hi_i, or (E19)
 (E2)  softmax     A_ij = a_ij exp(s_ij) / sum_k a_ik exp(s_ik);  beta = inf: equal shares of the largest logits
 (E3)  count       A_ij = a_ij exp(s_ij) / sum_k a_ik over the visible k;  scaled-count: exp(s_ij - beta) instead
                   masses a_ij = a_j: how often token j counts, 1 without them; or as seen from each row i
@@ -26,6 +26,11 @@ Tokens x_1 .. x_n in R^d, heads h = 1 .. H with forms B_h = Q_h' K_h and values 
                   own=False: sums without k = i; a row with Z_i = 0 has weights 0
 (E17) sinkhorn    A_ij = a_j w_ij u_i v_j with sum_j A_ij = 1 and sum_i a_i A_ij = a_j
 (E18) weights that change: Q, K, V, beta, w, a, b of time t; a layer has those of the time at which it begins
+(E19) own masks   row i of head h sees the j with mask_hij = 1 (masks.py);  its bias b_hij = -slope_h |i - j|, or any
+(E20) groups      g_i that of token i:  s_ij = beta_{g_i} (R_i Q_{g_i} y_i)' R_j K_{g_j} y_j,  j in sight of i only if
+                  g_i sees g_j;  D_i = sum_h sum_j A_hij V_{h g_j} x_j + F(x_i).  A group that sees nobody rests
+(E21) common noise  dx_i = (E6, E7 or E11) + P_{x_i} o dW(x_i), W(x) = sum_k f_k(x) W_k the same for all: `CommonNoise`
+(E22) drift       D_i + f(x, t)_i in place of D_i, f a function of the user; a velocity of one's own: f(x, t)_i alone
 """
 
 from __future__ import annotations
@@ -39,39 +44,43 @@ from typing import Any
 import numpy as np
 
 from tokenflock.arguments import instance, scalar
+from tokenflock.common_noise import CommonNoise
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.graphs import dense_bias
+from tokenflock.groups import Groups, heads_in, met, split
 from tokenflock.interaction import Kernel, Normaliser, shares, weight_fault, with_frozen
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
-from tokenflock.positions import Absolute, Rope, angles, n_given, turn
+from tokenflock.looking import betas, check_counts, looked, tokens_of
+from tokenflock.masks import Mask, has_table, heads_of, sees, written
+from tokenflock.of_runs import check_single, n_runs, weights_of
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
+from tokenflock.positions import Absolute, Rope
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
-from tokenflock.rescaling import flow_at_layer as flow_at_layer
-from tokenflock.rules import check, check_tokens
+from tokenflock.rules import check
+from tokenflock.sphere import less as less
 from tokenflock.sphere import tangent
-from tokenflock.varying import held
+from tokenflock.varying import held, left_by
 
 NEAR = 1e-4  # to the sphere: whoever takes differences of velocities leaves it by as much
 
 # Hardmax shares the weight among logits equal to rounding: without a tolerance a rotation would break exact ties.
 TIE = 1e-12
-# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
-UNSEEN = -1e9
 # Logits of (E8) are capped at the exponential of this: beyond it a softmax is a hardmax to the last bit.
 LARGEST_EXPONENT = 690.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E17)."""
+    """One attention dynamics: which tokens see which, with what weights, in which space. See (E1)-(E21)."""
 
     dim: int
     beta: float = 1.0
     query: Any = None
     key: Any = None
     value: Any = None
-    mask: str | Window = "causal"
-    bias: Alibi | None = None
+    mask: Mask = "causal"
+    bias: Any = None
     normaliser: str | Normaliser = "softmax"
     space: str = "sphere"
     layer_norm: str | LayerNorm = "post"
@@ -82,14 +91,18 @@ class Model:
     position: Rope | Absolute | None = None
     kernel: Any = "exp"
     varying: Any = None
+    groups: Groups | None = None
+    common_noise: CommonNoise | None = None
+    drift: Any = None
 
     def __post_init__(self) -> None:
         check(self)
 
     @cached_property
     def n_heads(self) -> int:
-        """H: the leading axis of query, key or value; 1 without one."""
-        return max([len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3], default=1)
+        """H: the leading axis of query, key, value, mask or bias; 1 without one."""
+        matrices = [len(m) for m in (self.query, self.key, self.value) if m is not None and m.ndim == 3]
+        return max([*matrices, heads_of(self.mask), heads_of(self.bias), heads_in(self.groups)])
 
     @cached_property
     def form(self) -> Array:
@@ -99,20 +112,28 @@ class Model:
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
 
     @property
-    def width(self) -> int:
-        """k: how many numbers a query has."""
-        return max([m.shape[-2] for m in (self.query, self.key) if m is not None], default=self.dim)
+    def placed(self) -> bool:
+        """Whether queries and keys are more than B and the tokens themselves: (E14), (E20)."""
+        return self.position is not None or self.groups is not None
+
+    @property
+    def noisy(self) -> bool:
+        """Whether chance moves the tokens."""
+        return self.noise > 0 or self.common_noise is not None
 
     @cached_property
     def values(self) -> Array:
-        """V_h, (H, d, d)."""
+        """V_h, (H, d, d); of groups with their own V_hg, (H G, d, d), in the order of `pulls`."""
+        if self.groups is not None and (own := self.groups.matrices("value")) is not None:
+            return np.concatenate(np.broadcast_to(own.swapaxes(0, 1), (self.n_heads, *own[:, 0].shape)))
         value = np.eye(self.dim) if self.value is None else self.value
         return np.broadcast_to(value, (self.n_heads, self.dim, self.dim))
 
     @cached_property
     def slopes(self) -> Array:
-        """ALiBi slopes, (H,)."""
-        return np.broadcast_to(np.asarray(self.bias.slope if self.bias else 0.0, dtype=float), (self.n_heads,))
+        """ALiBi slopes, (H,); 0 without ALiBi."""
+        slope = self.bias.slope if isinstance(self.bias, Alibi) else 0.0
+        return np.broadcast_to(np.asarray(slope, dtype=float), (self.n_heads,))
 
     @cached_property
     def norm(self) -> LayerNorm:
@@ -142,19 +163,39 @@ class Model:
     @property
     def n_tokens(self) -> int | None:
         """For how many tokens it says something of every single one; None: for any number."""
-        return n_given(self.position) if self.masses is None else self.masses.shape[-1]
+        return tokens_of(self)
+
+    @property
+    def n_runs(self) -> int | None:
+        """For how many runs of an ensemble it has weights; None where all have the same."""
+        return n_runs(self.varying)
 
     @property
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0
-        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not self.varying
+        return self.space != "rescaled" and self.norm.kind != "sqrt" and not decays and not (self.varying or self.drift)
+
+    @cached_property
+    def _of_tokens(self) -> dict[int, Model | None]:
+        return {}
+
+    def written(self, n_tokens: int) -> Model:
+        """The model of so many tokens: a mask or bias that is a function, or one for each head, is written out."""
+        if n_tokens not in self._of_tokens:
+            mask, bias = written(self.mask, self.bias, n_tokens, self.frozen is not None)
+            same = mask is self.mask and bias is self.bias
+            self._of_tokens.clear()
+            self._of_tokens[n_tokens] = None if same else self.with_options(mask=mask, bias=bias)
+        return self._of_tokens[n_tokens] or self
 
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
-        given = {*options, *("w", "a", "b")} if "feedforward" in options else options
-        kept = {name: one for name, one in (self.varying or {}).items() if name not in given}
-        return replace(self, **{"varying": kept} | options)
+        return replace(self, **{"varying": left_by(options, self.varying)} | options)
+
+    def of_run(self, run: int) -> Model:
+        """The model of one run of an ensemble that has weights of each run."""
+        return self.with_options(**weights_of(self.varying, run))
 
     def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
         """The model with the weights of time t (E18). middle: a time on the same side of every jump, t if left out."""
@@ -169,32 +210,6 @@ def kind_at(norm: LayerNorm, t: float) -> str:
     return norm.kind if norm.kind != "mix" else ("post" if t < norm.switch else "pre")
 
 
-def is_scalar(matrices: Array) -> bool:
-    """Whether each of the matrices (H, d, d) is a multiple of I."""
-    return bool((matrices == matrices[:, :1, :1] * np.eye(matrices.shape[-1])).all())
-
-
-def less(matrices: Array) -> Array:
-    """V - c I of each of the matrices (H, d, d), c its largest diagonal entry: P_x(V x) = P_x((V - c I) x).
-
-    It is exactly 0 for V = c I, so that a lone token does not drift; and if V is diagonal, all terms of (V - c I) x
-    vanish as x comes to the leading eigenvectors, where those of V x cancel but for rounding, and drown pulls of 1e-56.
-    """
-    most = np.diagonal(matrices, axis1=-2, axis2=-1).max(axis=-1)
-    return np.asarray(matrices - most[..., None, None] * np.eye(matrices.shape[-1]))
-
-
-def visible(mask: str | Window, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row i sees lo_i <= j < hi_i (E1). Every mask here is an interval."""
-    i = np.arange(n)
-    if mask == "full":
-        return np.zeros(n, int), np.full(n, n)
-    if isinstance(mask, Window):
-        ahead = 1 if mask.causal else mask.width
-        return np.maximum(i - mask.width + 1, 0), np.minimum(i + ahead, n)
-    return np.zeros(n, int), i + 1
-
-
 def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) u_hi with s_hij = <u_hi, x_j>, (H, n, d): B_h' x_i times beta. beta = inf counts as 1 here.
 
@@ -203,8 +218,8 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
     """
     beta = 1.0 if math.isinf(model.beta) else model.beta
     if model.space != "rescaled":
-        u: Array = x @ (beta * model.form) if model.position is None else beta * looked(model, x, model.query)
-        return u
+        u: Array = looked(model, x, "query") if model.placed else x @ (beta * model.form)
+        return u * betas(model)[:, None] if model.placed else u
     ahead = x @ flow.matrix.T
     size = np.abs(ahead).max(axis=-1, keepdims=True)
     size[size == 0] = 1.0
@@ -216,52 +231,31 @@ def queries(model: Model, x: Array, flow: Rescaling) -> Array:
 
 def keys(model: Model, x: Array) -> Array:
     """(E1) w_hj with s_hij = <u_hi, w_hj>, (H or 1, n, k): the tokens themselves where B = Q'K is all that matters."""
-    return x[None] if model.position is None else looked(model, x, model.key)
-
-
-def looked(model: Model, x: Array, matrices: Array | None) -> Array:
-    """(E14) R_i M_h y_i, (H, n, k), with Q or K for M: what queries and keys make of tokens that have positions."""
-    check_tokens(model, len(x))
-    y = x + model.position.vectors if isinstance(model.position, Absolute) else x
-    y = np.broadcast_to(
-        y if matrices is None else y @ np.swapaxes(matrices, -1, -2), (model.n_heads, len(x), model.width)
-    )
-    return turn(y, angles(model.position, model.width, len(x))) if isinstance(model.position, Rope) else y
-
-
-def log2_masses(model: Model, n: int) -> Array:
-    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
-    a = masses(model, n)
-    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
+    return looked(model, x, "key") if model.placed else x[None]
 
 
 def masses(model: Model, n: int) -> Array:
     """(E2) a_ij, how often token j counts in row i: (1, n), or (n, n) where the rows differ."""
     if model.masses is None:
         return np.ones((1, n))
-    check_tokens(model, n)
-    a: Array = np.atleast_2d(model.masses)
-    return a
+    check_counts(model, n)
+    return np.asarray(np.atleast_2d(model.masses))
 
 
-def sees(mask: str | Window, n: int) -> np.ndarray:
-    """Whether i sees j, (n, n)."""
-    lo, hi = visible(mask, n)
-    return (np.arange(n) >= lo[:, None]) & (np.arange(n) < hi[:, None])
-
-
-def biases(model: Model, n: int) -> Array:
-    """(E1) What positions add to the logits, (H, n, n)."""
-    i, j = np.arange(n)[:, None], np.arange(n)
-    bias: Array = -model.slopes[:, None, None] * np.abs(i - j)
-    return bias
+def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Array:
+    """(E1), (E19) b_hij of every head, (H or 1, n, n); only of the rows first .. stop - 1."""
+    if not has_table(model.bias):
+        i, j = np.arange(n)[first:stop, None], np.arange(n)
+        return np.asarray(-model.slopes[:, None, None] * np.abs(i - j))
+    return dense_bias(model.bias, n, first, stop)
 
 
 def logits(model: Model, x: Array, flow: Rescaling) -> Array:
     """(E1) s_hij for tokens and frozen tokens, (H, n, n + m); -inf where j is not visible from i."""
     u = queries(model, x, flow)
     s = u @ np.swapaxes(keys(model, x), -1, -2) + biases(model, len(x))
-    s = np.where(sees(model.mask, len(x)) & (masses(model, len(x)) > 0), s, -np.inf)
+    seen = sees(model.mask, len(x)) & (masses(model, len(x)) > 0) & met(model.groups)
+    s = np.where(seen, s, -np.inf)
     return s if model.frozen is None else np.concatenate([s, u @ model.frozen.tokens.T], axis=-1)
 
 
@@ -272,12 +266,12 @@ def drops(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     leader. What rounding put above the leader is level with it.
     """
     s = logits(model, x, flow)
-    u, leader = queries(model, x, flow), s.argmax(axis=-1)
+    u, leader, b = queries(model, x, flow), s.argmax(axis=-1), np.broadcast_to(biases(model, len(x)), s.shape)
     top = np.take_along_axis(s, leader[..., None], axis=-1)
     for h, i in np.ndindex(*leader.shape):
-        m, j, seen = leader[h, i], np.arange(len(x)), np.isfinite(s[h, i])
+        m, seen = leader[h, i], np.isfinite(s[h, i])
         for _ in range(2):  # the second time from the right leader, if rounding chose the first
-            less = (x - x[m]) @ u[h, i] - model.slopes[h] * (np.abs(i - j) - abs(i - m))
+            less = (x - x[m]) @ u[h, i] + (b[h, i] - b[h, i, m])
             less = np.where(seen, less, -np.inf)
             m = m if less.max() <= 0.0 else less.argmax()
         s[h, i] = np.minimum(less, 0.0)
@@ -288,9 +282,8 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
     """(E2), (E3) The weights A_hij, (H, n, n + m): rows of a softmax sum to 1."""
     model, flow = model.at(t), flow_at(model, t) if flow is None else flow
     if not model.usual:
-        return shares(
-            model, logits(model, x, flow), x, biases(model, len(x)), with_frozen(masses(model, len(x)), model.frozen)
-        )
+        weight = with_frozen(masses(model, len(x)), model.frozen)
+        return shares(model, logits(model, x, flow), x, biases(model, len(x)), weight)
     hard = math.isinf(model.beta)
     if model.space == "rescaled" and not hard:
         less, top = drops(model, x, flow)
@@ -298,6 +291,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         # Less the row maximum nothing changes in (E2), but exp stays finite: at beta = 1e6 the plain form is inf/inf.
         s = logits(model, x, flow)
         top = s.max(axis=-1, keepdims=True)
+        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E20)
         less = s - top
     weight = with_frozen(masses(model, len(x)), model.frozen)
     if model.normaliser == "softmax":
@@ -307,7 +301,7 @@ def attention(model: Model, x: Array, t: float = 0.0, flow: Rescaling | None = N
         shift = model.beta if model.normaliser == "scaled-count" else 0.0
         a = weight * np.exp(less + (top - shift))
         count = (weight * np.isfinite(less)).sum(axis=-1, keepdims=True)
-    a /= count
+    a /= np.where(count == 0, 1.0, count)
     return a
 
 
@@ -317,6 +311,8 @@ def pulls(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     Summed from differences: the pull of a token on itself is exactly 0 and a pull of 1e-30 keeps its digits.
     """
     a = attention(model, x, flow=flow)
+    if model.groups is not None and model.groups.value is not None:
+        a = split(a, model.groups)  # (H G, n, n): one V each
     seen = x if model.frozen is None else np.concatenate([x, model.frozen.tokens])
     p = np.stack([a[:, i] @ (seen - x[i]) for i in range(len(x))], axis=1)
     return p, a.sum(axis=-1, keepdims=True)
@@ -335,6 +331,8 @@ def feedforward(model: Model, x: Array) -> Array:
 
 def drive(model: Model, x: Array, flow: Rescaling) -> tuple[Array, Array]:
     """(E5) The attention part of D_i, and P_{x_i} of it, both (n, d)."""
+    if model.drift is not None and model.drift.whole:  # (E22)
+        return np.zeros_like(x), np.zeros_like(x)
     p, m = pulls(model, x, flow)
     values = np.swapaxes(model.values, -1, -2)
     pulled = (p @ values).sum(axis=0)
@@ -358,7 +356,7 @@ def rates(
         v = (p @ np.swapaxes(model.values, -1, -2)).sum(axis=0)
         return (v if model.feedforward is None else feedforward(model, v)), still
     d, along = drive(model, x, flow)
-    extra = feedforward(model, x)
+    extra = feedforward(model, x) + (0.0 if model.drift is None else model.drift.at(x, t, model.space == "sphere"))
     if model.space == "euclidean":
         return d + extra, still
     d, along = d + extra, along + tangent(x, extra)
@@ -385,8 +383,10 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
     if model.space == "sphere" and off > NEAR:
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
-    check_tokens(model, len(x))
+    check_counts(model, len(x))
+    check_single(model)
     r = None if radius is None else matrix("radius", radius, (len(x),))
+    model = model.written(len(x))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = rates(model, x, t, r)[0]
     if not np.isfinite(found).all():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.arguments import numbers, positive, real, scalar, whole
+from tokenflock.arguments import positive, real, scalar, whole
 from tokenflock.errors import bad, clash
 from tokenflock.geometry import Array
 from tokenflock.options import matrix
@@ -122,4 +122,4 @@ def turned(x: Any, positions: Any, angles_a_position: Array, width: int) -> NDAr
 def n_given(position: Rope | Absolute | None) -> int | None:
     """For how many tokens positions are given; None: for any number."""
     given = position.vectors if isinstance(position, Absolute) else getattr(position, "positions", None)
-    return None if given is None else len(numbers(given))
+    return None if given is None else len(given)

@@ -29,10 +29,13 @@ from tokenflock.engine.traits import no_implicit, pace, traits
 from tokenflock.errors import SpecError, bad, clash
 from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
+from tokenflock.groups import check_rows
+from tokenflock.looking import check_counts
+from tokenflock.masks import sees
 from tokenflock.memory import machine_bytes
-from tokenflock.model import Model
+from tokenflock.model import Model, masses
+from tokenflock.of_runs import each_run, of_first, starts_of
 from tokenflock.preparation import prepared
-from tokenflock.rules import check_tokens
 from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
 from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
 from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
@@ -51,6 +54,7 @@ FIXED_STEP = 0.01  # of noisy and hardmax runs when no dt is given
 SHORTEST = 1e-300  # differences of times of a shorter run have no reciprocals
 IMPLICIT, LEADERS = "rosenbrock", "skeleton"
 NOISY = ("euler", "heun")  # schemes that noise can join
+STRATONOVICH = "heun"  # the one that noise common to all tokens can join: its correction is not along x
 MEMORY_SHARE = 0.8  # of the machine's memory that kept positions may take
 FITS = 2**24  # bytes that every machine has
 
@@ -164,7 +168,7 @@ class Request:
         if self.endless and name == AUTO and not self._switches:
             name = IMPLICIT
         if name == AUTO:
-            name = "heun" if self.model.noise else "euler" if math.isinf(self.model.beta) else "tsit5"
+            name = "heun" if self.model.noisy else "euler" if math.isinf(self.model.beta) else "tsit5"
             dt = FIXED_STEP if dt is None and name != "tsit5" else dt
         scheme = SCHEMES.get(name)
         return scheme, fixed_step(self.model, name, dt, adaptive=scheme is not None and scheme.adaptive)
@@ -180,8 +184,13 @@ class Request:
     def starting(self, start: Any) -> Job:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
-        check_weights(self.model, x)
-        return Job(self, x, self.engine_for(x.shape[-2]))
+        if self.model.n_runs:
+            return Job(self, starts_of(self, x), of_first(self).engine_for(x.shape[-2]))
+        named = isinstance(self.model.mask, str) and self.model.bias is None
+        model = self.model if named else self.model.written(x.shape[-2])
+        check_weights(model, x)
+        request = self if model is self.model else Request(model, *self.settings)
+        return Job(request, x, request.engine_for(x.shape[-2]))
 
 
 @prepared
@@ -235,7 +244,8 @@ class Job:
                 return found
             times, progress = request.times_until(end), ending.second_half(progress)
             task = dataclasses.replace(task, t_end=float(times[-1]))  # nothing after the last time, as in `again`
-        done = Runner(self.engine, task, times, reducers or {}, positions, progress).run(starts)
+        each = each_run(request, self.engine.name, starts.shape[1])
+        done = Runner(self.engine, task, times, reducers or {}, positions, progress, each=each).run(starts)
         if request.endless:
             ending.note_what_is_left(done, found)
         return done
@@ -291,6 +301,13 @@ def check_start(model: Model, start: Any) -> Array:
     return retract(x) if off > SILENT else x  # dividing again would change the last bit: `again` must not
 
 
+def check_tokens(model: Model, n: int) -> None:
+    """Whether what a model says of every token is said of n tokens, and whether every row has somebody in it."""
+    check_counts(model, n)
+    if model.groups is not None:
+        check_rows(model.groups, sees(model.mask, n) & (masses(model, n) > 0))
+
+
 def check_implicit(what: str, model: Model, dtype: str, advice: str) -> None:
     """Whether a model has implicit steps, which `what` cannot do without."""
     if why := no_implicit(model, dtype):
@@ -330,6 +347,9 @@ def fixed_step(model: Model, scheme: str, dt: Any, adaptive: bool) -> float | No
         raise bad("dt", None, f"a step size > 0 for scheme={scheme!r}", "Give dt, for example dt=0.1.")
     if model.noise and scheme not in NOISY:
         raise clash("noise", f"scheme={scheme!r}", "Noise needs scheme='euler' or 'heun' with dt.")
+    if model.common_noise is not None and scheme != STRATONOVICH:
+        advice = "It is meant in the sense of Stratonovich, which Euler's steps are not: take scheme='heun' with dt."
+        raise clash("common_noise", f"scheme={scheme!r}", advice)
     return None if dt is None else positive("dt", dt)
 
 

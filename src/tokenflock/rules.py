@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock import graphs, masks
 from tokenflock.arguments import count, is_number, named, numbers
-from tokenflock.errors import bad, clash, unknown
+from tokenflock.common_noise import check_common
+from tokenflock.drift import Drift
+from tokenflock.errors import bad, clash
+from tokenflock.groups import MATRICES, check_groups
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
-from tokenflock.positions import check_position, n_given
+from tokenflock.looking import width_of
+from tokenflock.of_runs import n_runs
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
+from tokenflock.positions import check_position
 from tokenflock.varying import OF_MODEL, gathered, opening
 
 if TYPE_CHECKING:
     from tokenflock.model import Model
 
-MASKS = ("causal", "full")
+MASKS = masks.INTERVALS
 SPACES = ("sphere", "euclidean", "rescaled")
 # Frozen tokens may be given with this much rounding in them; they are put back on the sphere.
 OFF_SPHERE = 1e-6
@@ -30,12 +37,19 @@ def check(model: Model) -> None:
     """Raise a SpecError for the first thing that cannot be; bring arrays and numbers to their final type."""
     _set(model, "dim", count("dim", model.dim, 1))
     _varying(model)
+    if model.drift is not None and not isinstance(model.drift, Drift):
+        kept = isinstance(model.drift, Mapping) and set(model.drift) == {"function", "whole"}
+        _set(model, "drift", Drift(**model.drift) if kept else Drift(model.drift))
     _numbers(model)
     _names(model)
     _matrices(model)
     _parts(model)
     _masses(model)
-    check_position(model.position, model.width, model.dim)
+    if model.groups is not None:
+        check_groups(model.groups, width_of(model), model.dim, model.n_heads)
+    if model.common_noise is not None:
+        check_common(model.common_noise, model.dim)
+    check_position(model.position, width_of(model), model.dim)
     _clashes(model)
     _sizes(model)
 
@@ -56,6 +70,7 @@ def _varying(model: Model) -> None:
     if inner:
         assert model.feedforward is not None
         _set(model, "feedforward", replace(model.feedforward, **inner, varying=None))
+    n_runs(found)  # says what does not fit
     _set(model, "varying", MappingProxyType(found) if found else None)
 
 
@@ -72,8 +87,7 @@ def _numbers(model: Model) -> None:
 
 
 def _names(model: Model) -> None:
-    if not isinstance(model.mask, Window) and str(model.mask) not in MASKS:
-        raise unknown("mask", model.mask, [*MASKS, "Window(width)"])
+    _set(model, "mask", masks.checked(model.mask))
     _set(model, "normaliser", normaliser_of(model.normaliser))
     _set(model, "kernel", kernel_of(model.kernel))
     named("space", model.space, SPACES)
@@ -101,6 +115,9 @@ def _matrices(model: Model) -> None:
         _set(model, name, array)
         if array.ndim == 3:
             heads[name] = len(array)
+    if model.bias is not None and not isinstance(model.bias, Alibi):
+        _set(model, "bias", graphs.checked_bias(model.bias))
+    heads |= {name: n for name in ("mask", "bias") if (n := masks.heads_of(getattr(model, name))) > 1}
     if len(set(heads.values())) > 1:
         raise bad(
             "heads", heads, "the same number of heads everywhere", "A matrix without a head axis is shared by all."
@@ -114,11 +131,11 @@ def _matrices(model: Model) -> None:
 
 
 def _parts(model: Model) -> None:
-    for name, kind in (("bias", Alibi), ("feedforward", FeedForward), ("frozen", Frozen)):
+    for name, kind in (("feedforward", FeedForward), ("frozen", Frozen)):
         value = getattr(model, name)
         if value is not None and not isinstance(value, kind):
             raise bad(name, value, f"None or flock.{kind.__name__}(...)")
-    if model.bias is not None and np.size(model.bias.slope) not in (1, model.n_heads):
+    if isinstance(model.bias, Alibi) and np.size(model.bias.slope) not in (1, model.n_heads):
         raise bad("bias", model.bias, f"one slope, or {model.n_heads} (one for each head)")
     ff = model.feedforward
     if ff is not None and (ff.w.shape[0] != model.dim or ff.a.shape[1] != model.dim):
@@ -143,17 +160,6 @@ def _masses(model: Model) -> None:
     if rows and (np.diagonal(given) <= 0).any():
         raise bad("masses", "a row without its own token", "a positive diagonal: every token sees itself")
     _set(model, "masses", given)
-
-
-def check_tokens(model: Model, n: int) -> None:
-    """Whether what a model says of every token is said of n tokens."""
-    if model.masses is not None and model.masses.shape[-1] != n:
-        advice = "Give one mass for every token of the start."
-        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
-    given = n_given(model.position)
-    if given is not None and given != n:
-        advice = "Give one for every token of the start."
-        raise bad("position", f"positions of {given} tokens", f"those of the {n} tokens there are", advice)
 
 
 def _on_the_sphere(model: Model) -> Frozen:
@@ -193,6 +199,10 @@ def _clashes(model: Model) -> None:
         raise clash("beta = inf", f"normaliser={model.normaliser!r}", "Hardmax is a limit of the softmax only.")
     if hard and model.bias is not None:
         raise clash("beta = inf", "bias", "An infinite logit swamps any bias: take a large finite beta.")
+    if model.masses is not None and model.masses.ndim == 2 and not masks.is_interval(model.mask):
+        raise clash("masses of each row", "a mask of one's own", "A mass 0 hides a token: give masses * mask alone.")
+    if isinstance(model.mask, graphs.Graph) and model.frozen is None:
+        model.mask.check_rows()
     if model.space != "sphere" and model.norm.kind != "post":
         raise clash(f"layer_norm={model.norm.kind!r}", f"space={model.space!r}", "Layer norms live on the sphere.")
     if model.space == "rescaled" and model.frozen is not None:
@@ -201,12 +211,16 @@ def _clashes(model: Model) -> None:
         raise clash("position", "space='rescaled'", "Use space='euclidean'.")
     if model.position is not None and model.frozen is not None:
         raise clash("position", "frozen", "A frozen token stands nowhere in the text: make it a token with V = 0.")
-    if model.space == "rescaled" and model.noise > 0:
-        raise clash("noise", "space='rescaled'", "Use space='euclidean'.")
+    _clashes_of_groups(model)
+    noise = "noise" if model.noise > 0 else "common_noise"
+    if model.space == "rescaled" and model.noisy:
+        raise clash(noise, "space='rescaled'", "Use space='euclidean'.")
+    if model.noisy and model.has_radius:
+        raise clash(noise, f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
+    if model.drift is not None and model.space == "rescaled":
+        raise clash("drift", "space='rescaled'", "Use space='euclidean'.")
     if model.varying and model.space == "rescaled":
         raise clash("weights that change", "space='rescaled'", "exp(-tV) needs one V: use space='euclidean'.")
-    if model.noise > 0 and model.has_radius:
-        raise clash("noise", f"layer_norm={model.norm.kind!r}", "Paper E's noise is for unit tokens: use 'post'.")
     if model.space == "rescaled" and model.n_heads > 1:
         total = model.values.sum(axis=0)
         gap = np.abs(model.values @ total - total @ model.values).max()
@@ -216,6 +230,22 @@ def _clashes(model: Model) -> None:
                 "space='rescaled'",
                 "exp(-tV) then mixes the heads: use space='euclidean'.",
             )
+
+
+def _clashes_of_groups(model: Model) -> None:
+    groups = model.groups
+    if groups is None:
+        return
+    if model.space == "rescaled":
+        raise clash("groups", "space='rescaled'", "Use space='euclidean'.")
+    if model.frozen is not None:
+        raise clash("groups", "frozen", "Make the frozen tokens a group that sees nobody: sees={'frozen': [], ...}.")
+    for name in MATRICES:
+        if getattr(groups, name) is not None and getattr(model, name) is not None:
+            raise clash(f"Groups.{name}", name, "Say it in one place: every group's own, or one for all.")
+    if groups.beta is not None and (model.beta != 1.0 or model.normaliser == "scaled-count"):
+        other = "beta" if model.beta != 1.0 else "normaliser='scaled-count'"
+        raise clash("Groups.beta", other, "Each group's own beta stands in place of the model's.")
 
 
 def _own_clashes(model: Model) -> None:
@@ -234,11 +264,8 @@ def _own_clashes(model: Model) -> None:
         advice = "Its weights may be negative, and so their sum 0: take 'count', 'none' or 'l2'."
         raise clash(what, f"normaliser={norm.kind!r}", advice)
     if norm.kind == "sinkhorn":
-        both = model.mask == "full" or (isinstance(model.mask, Window) and not model.mask.causal)
-        if not both:
-            advice = (
-                "Columns cannot add up to 1 where nobody sees later tokens: mask='full', or a window of both sides."
-            )
+        if blind := masks.one_way(model.mask):
+            advice = f"Columns cannot add up to 1 where {blind}: take mask='full', or mask | mask.T."
             raise clash("normaliser='sinkhorn'", f"mask={model.mask!r}", advice)
         if model.frozen is not None:
             raise clash("normaliser='sinkhorn'", "frozen", "Frozen tokens have no row that adds up to 1.")

@@ -7,7 +7,7 @@ import json
 import math
 import platform
 import time as clock
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ import numpy as np
 
 from tokenflock.accessor import register
 from tokenflock.arguments import flag, warn
+from tokenflock.drift import Drift
 from tokenflock.engine.contract import Merger, Outcome, Task
 from tokenflock.errors import EngineError, SpecError, bad, clash
 from tokenflock.faults import fault_after
@@ -26,6 +27,7 @@ from tokenflock.request import ATOL, AUTO, DTYPE, RTOL, SEED, Job, Request
 from tokenflock.runner import Finished, Record, Reducer, Telling
 from tokenflock.trajectories import (
     AXIS,
+    GROUP,
     MERGER,
     RUN,
     SCHEMA,
@@ -42,17 +44,19 @@ if TYPE_CHECKING:
 
 # Names that a trajectory has: no reducer may have them.
 TAKEN = {"x", "radius", "start", "time", "run", "token", "axis", "steps", "rejected", "evaluations", "outcome"}
-TAKEN |= {"boolean_from", "left", *(f"merger_{name}" for name in Merger._fields)}
+TAKEN |= {"event", "boolean_from", "left", "group", *(f"merger_{name}" for name in Merger._fields)}
 MOST_LISTED = 5  # failed runs of an ensemble that a warning names
 BLANKS = 8  # trajectories without numbers that are kept for a request
 MERGER_TYPES = (np.float64, np.int64, np.int64, np.int64, np.int64)
 
 
 def simulate(
-    model: Model,
+    model: Model | Callable[..., Any],
     start: Any,
     t_end: float,
     *,
+    space: str | None = None,
+    until: Callable[..., float] | None = None,
     times: Any = None,
     scheme: str = AUTO,
     rtol: float = RTOL,
@@ -70,7 +74,8 @@ def simulate(
 
     **Main arguments**
 
-    - `model`: a `flock.Model`.
+    - `model`: a `flock.Model`; or a velocity f(x, t) of your own, of all tokens x (n, dim) at once, in
+      `space` "sphere" (where it has to be tangent) or "euclidean".
     - `start`: tokens (n, dim), or an ensemble (runs, n, dim) in which every run has its own step size.
     - `t_end`: the end of time. A run may end earlier, and says so in `run.attrs["outcome"]`. `numpy.inf`: until all
       tokens have met, or nothing moves any more; then it is found, and `times` may be a function of it.
@@ -79,18 +84,39 @@ def simulate(
       the tolerance (but a ReLU feed-forward has kinks, and near them it can be 80 times that), and nothing after the
       last one is computed.
     """
-    job = Request(model, t_end, times, scheme, rtol, atol, dt, engine, dtype, seed).starting(start)
+    known = _model_for(model, start, space)
+    job = Request(known, t_end, times, scheme, rtol, atol, dt, engine, dtype, seed).starting(start)
     reducers = _checked_reducers(reduce, positions)
     check_progress(progress)
     flag("throw", throw)
-    began = clock.perf_counter()
+    began, events = clock.perf_counter(), None
+    if until is not None:
+        from tokenflock.events import shortened
+
+        job, events = shortened(job, until)
     found = job.run(reducers, positions, progress)
-    if not model.usual:
+    if not known.usual:
         _blame(job, found)
     data = _dataset(job, found, clock.perf_counter() - began)
+    if events is not None:
+        data["event"] = ((RUN,), events) if job.start.ndim == 3 else ((), events[0])
     if throw:
         _tell_failures(found)
     return data
+
+
+def _model_for(given: Model | Callable[..., Any], start: Any, space: str | None) -> Model:
+    """The model that is given, or one whose velocity is."""
+    if isinstance(given, Model) or not callable(given):
+        if space is not None:
+            raise clash(
+                "space", "a model", "The model says where its tokens live; space is for a velocity of your own."
+            )
+        return given  # what is no model is refused by the request
+    shape = np.shape(start)
+    if len(shape) not in (2, 3):
+        raise bad("start.shape", shape, "(n, dim) or (runs, n, dim)")
+    return Model(dim=shape[-1], mask="full", space="sphere" if space is None else space, drift=Drift(given, whole=True))
 
 
 # The other half of help(simulate) stands here, so that the function stays short.
@@ -103,6 +129,8 @@ OTHER_ARGUMENTS = """
   follows the leaders of a causal run alone from t = 100 on (V = c I, Q'K = c' I).
   auto: tsit5, and from t = 100 on rosenbrock where that takes far fewer steps (`run.attrs["switched"]` says so); heun
   with noise and euler at beta = inf, with dt = 0.01.
+- `until`: a function g(x, t), a number: the run ends when it changes its sign, and `run["event"]` is the time; of an
+  ensemble each run has its own, and the last ends it. With a fixed step it is the first kept time after the change.
 - `rtol`, `atol`: the local error allowed for every token, atol + rtol |x_i|.
 - `reduce`: {"name": fn} keeps fn(x) of every kept frame x (n, dim) beside the positions, or instead of them with
   `positions=False`.
@@ -261,6 +289,8 @@ def _dataset(job: Job, found: Finished, wall: float) -> xr.Dataset:
         alike = alike._replace(times=found.times[:kept], blanks={})
     made: xr.Dataset = alike.blank(data).copy(data={name: array for name, (_, array, *_) in data.items()})
     made.attrs = attrs | job.engine.told()
+    if model.groups is not None:
+        made = made.assign_coords({GROUP: (TOKEN, np.array(model.groups.names, dtype=object)[model.groups.labels])})
     return made
 
 

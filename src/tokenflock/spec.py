@@ -3,10 +3,12 @@
     [model]                       # keywords of flock.Model
     dim = 2
     beta = 64.0                                          # inf is hardmax
-    mask = {window = 16, causal = true}                  # or "causal", "full", "window:16"
+    mask = {window = 16, causal = true}                  # or "causal", "full", "window:16", rows of 0 and 1; also
+                                                         # dilated, blocks, prefix, sink, random: "sink:16,sinks=4";
+                                                         # an expression: "(i - j) % 2 == 0"
     value = {family = "diagonal", values = [1.0, 0.5]}   # or "diag:1,0.5", rows of numbers, {file = "v.npy"}
     query = ["ginibre:1", "ginibre:2"]                   # a list of matrices: one for each head
-    bias = {slope = 0.1}
+    bias = {slope = 0.1}                                 # or rows of numbers, or "-0.1 * abs(i - j)"
     kernel = "sigmoid:bias=-3"                           # or "relu", or an expression "exp(-distance**2)"
     normaliser = "count"                                 # or "sink:1.5", "count:own=false", {kind = "l2"}
     layer_norm = {kind = "mix", switch = 2.0}            # or "pre", "mix:2"
@@ -44,9 +46,11 @@ import numpy as np
 
 from tokenflock.errors import FileError, SpecError, TokenflockError, bad, clash, unknown
 from tokenflock.geometry import Array
+from tokenflock.graphs import is_text_of_function
 from tokenflock.interaction import NAMED, NORMALISERS, Kernel, Normaliser
+from tokenflock.masks import WORDS
 from tokenflock.model import Model
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm
 from tokenflock.positions import Absolute, Rope
 from tokenflock.request import default_times, finite_end
 from tokenflock.rules import MASKS
@@ -60,7 +64,7 @@ NUMBERS = ("beta", "noise", "t_end", "rtol", "atol", "dt")
 TEXTS = ("space", "scheme", "engine", "dtype")
 LISTS = ("values", "eigenvalues", "center")  # keywords that stay a list with one number in it
 SIZES = ("n_tokens", "dim")  # never what a bare number in "name:number" means
-PARTS = {"bias": Alibi, "feedforward": FeedForward, "frozen": Frozen}
+PARTS = {"feedforward": FeedForward, "frozen": Frozen}
 ARRAYS = ("w", "a", "b", "tokens", "weights", "vectors")  # of the parts
 
 
@@ -232,17 +236,38 @@ def _masses(given: Any, folder: Path) -> Array:
     return array_in("masses", given.get("file"), folder)
 
 
-def _mask(given: Any) -> str | Window:
-    if isinstance(given, Window) or (isinstance(given, str) and given in MASKS):
-        return given
-    if isinstance(given, str) and given.startswith("window:"):
-        given = split(given[7:], "window")
+def _mask(given: Any, folder: Path) -> Any:
+    """A name, a family as a text or a table, rows of 0 and 1, or a .npy file with them."""
+    word, colon, words = given.partition(":") if isinstance(given, str) else ("", "", "")
+    if word.endswith(".npy"):
+        given = {"file": given}
+    elif colon and word in WORDS:
+        given = split(words, word)
+    elif isinstance(given, str) and given not in MASKS and not is_text_of_function(given):
+        raise unknown("mask", given, [*MASKS, *(f"{word}:W" for word in WORDS)])
     if not isinstance(given, Mapping):
-        raise unknown("mask", given, [*MASKS, "window:W"])
-    known("key of mask", given, ("window", "causal"))
+        return given
+    if "file" in given:
+        known("key of mask with a file", given, ["file"])
+        return array_in("mask", given["file"], folder)
+    word = next((word for word in WORDS if word in given), "")
+    if not word:
+        raise unknown("key of mask", next(iter(given), ""), WORDS)
+    first, *others = WORDS[word].__dataclass_fields__
+    known("key of mask", given, (word, *others))
     if not isinstance(given.get("causal", True), bool):
         raise bad("mask causal", given["causal"], "true or false")
-    return call("mask", Window, {"width" if key == "window" else key: value for key, value in given.items()})
+    return call("mask", WORDS[word], {first if key == word else key: value for key, value in given.items()})
+
+
+def _bias(given: Any, folder: Path) -> Any:
+    """A table {slope}, rows of numbers, or a .npy file with them."""
+    if isinstance(given, str) and given.endswith(".npy"):
+        given = {"file": given}
+    if isinstance(given, Mapping) and "file" in given:
+        known("key of bias with a file", given, ["file"])
+        return array_in("bias", given["file"], folder)
+    return call("bias", Alibi, given) if isinstance(given, Mapping) else given
 
 
 def _layer_norm(given: Any) -> LayerNorm:
@@ -291,6 +316,10 @@ def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
         given[name] = _matrix(name, given[name], dim, folder)
     if "masses" in given:
         given["masses"] = _masses(given["masses"], folder)
+    if "mask" in given:
+        given["mask"] = _mask(given["mask"], folder)
+    if "bias" in given:
+        given["bias"] = _bias(given["bias"], folder)
     place = given.get("position")
     absolute = isinstance(place, Absolute) or (isinstance(place, Mapping) and "vectors" in place)
     parts = PARTS | {"position": Absolute if absolute else Rope}
@@ -301,7 +330,7 @@ def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
             raise bad(name, given[name], f"a table of {', '.join(inspect.signature(parts[name]).parameters)}")
         fields = {k: _matrix(f"{name}.{k}", v, dim, folder) if k in ARRAYS else v for k, v in given[name].items()}
         given[name] = call(name, parts[name], fields)
-    readers = {"mask": _mask, "layer_norm": _layer_norm, "kernel": _kernel, "normaliser": _normaliser}
+    readers = {"layer_norm": _layer_norm, "kernel": _kernel, "normaliser": _normaliser}
     for name, made in readers.items():
         if name in given:
             given[name] = made(given[name])

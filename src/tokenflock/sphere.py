@@ -21,3 +21,18 @@ def retract(x: Array) -> Array:
         size = np.where(np.isinf(size), np.nan, size)
     unit: Array = x / size
     return unit
+
+
+def is_scalar(matrices: Array) -> bool:
+    """Whether each of the matrices (H, d, d) is a multiple of I."""
+    return bool((matrices == matrices[:, :1, :1] * np.eye(matrices.shape[-1])).all())
+
+
+def less(matrices: Array) -> Array:
+    """V - c I of each of the matrices (H, d, d), c its largest diagonal entry: P_x(V x) = P_x((V - c I) x).
+
+    It is exactly 0 for V = c I, so that a lone token does not drift; and if V is diagonal, all terms of (V - c I) x
+    vanish as x comes to the leading eigenvectors, where those of V x cancel but for rounding, and drown pulls of 1e-56.
+    """
+    most = np.diagonal(matrices, axis1=-2, axis2=-1).max(axis=-1)
+    return np.asarray(matrices - most[..., None, None] * np.eye(matrices.shape[-1]))

@@ -5,6 +5,7 @@
     start(.., token, axis)                               the tokens at time 0
     steps, rejected, evaluations, outcome(run)           how each run went
     model_*                                              the matrices of the model
+    group(token)                                         the group of each token, where a model has groups
     left(run), merger_*(merger)                          of implicit steps: how many bodies are left (an attribute of a
                                                          single run), and when two of them became one: t, first tokens
     any name(.., time, ...)                              what `reduce` kept
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenflock import masks as all_masks
 from tokenflock.accessor import register
 from tokenflock.arguments import (
     dataset,
@@ -40,18 +42,24 @@ from tokenflock.arguments import (
     scalar,
 )
 from tokenflock.arguments import path as a_path
+from tokenflock.common_noise import CommonNoise
 from tokenflock.errors import SpecError, bad
+from tokenflock.functions import Function
 from tokenflock.geometry import Array
-from tokenflock.model import Model, Rescaling, attention, flow_at, flow_at_layer, masses, queries, visible
-from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, Window, matrix
+from tokenflock.graphs import Graph
+from tokenflock.groups import Groups
+from tokenflock.masks import sees
+from tokenflock.model import Model, Rescaling, attention, biases, flow_at, masses, queries
+from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import Absolute, Rope
+from tokenflock.rescaling import flow_at_layer
 from tokenflock.varying import heard, told
 from tokenflock.weights import FAMILIES
 
 if TYPE_CHECKING:
     import xarray as xr
 
-RUN, TIME, TOKEN, AXIS, MERGER = "run", "time", "token", "axis", "merger"
+RUN, TIME, TOKEN, AXIS, MERGER, GROUP = "run", "time", "token", "axis", "merger", "group"
 SCHEMA = 1
 #: In place of a scheme, where no flock.Model moved the tokens: the layers of a network, or whoever gave them.
 NETWORK, GIVEN = "network", "given"
@@ -62,12 +70,14 @@ MET = 1e-6  # tokens this close in exp(tV) z, relative to the largest, have met
 BLOCK = 1 << 20  # numbers held at a time while looking at attention
 # The options of a model that are records of their own, of one kind or of several that differ in their fields.
 PARTS: dict[str, tuple[Any, ...]] = {
-    "mask": (Window,),
+    "mask": (*all_masks.FAMILIES, Graph),
     "layer_norm": (LayerNorm,),
-    "bias": (Alibi,),
+    "bias": (Alibi, Graph),
     "feedforward": (FeedForward,),
     "frozen": (Frozen,),
     "position": (Rope, Absolute),
+    "groups": (Groups,),
+    "common_noise": (CommonNoise,),
 }
 
 
@@ -95,7 +105,8 @@ def describe(model: Model) -> tuple[str, dict[str, tuple[tuple[str, ...], np.nda
             parts = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
             parts.pop("varying", None)  # it stands with the model
             arrays |= {f"{name}_{key}": part for key, part in parts.items() if isinstance(part, np.ndarray)}
-            plain[name] = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+            rest = {key: part for key, part in parts.items() if not isinstance(part, np.ndarray)}
+            plain[name] = {key: part.told() if isinstance(part, Function) else part for key, part in rest.items()}
         elif name == "varying":
             if value:
                 plain[name], inner = told(value)
@@ -132,7 +143,7 @@ def model_of(run: xr.Dataset) -> Model:
         plain["varying"] = heard(plain["varying"], {k.partition("_")[2]: a for k, a in inner.items()}, FAMILIES)
     for part, kinds in PARTS.items():
         fields = {name: arrays.pop(name) for name in list(arrays) if name.startswith(part + "_")}
-        if isinstance(plain.get(part), dict):
+        if isinstance(plain.get(part), dict) and not (part in ("mask", "bias") and "names" in plain[part]):
             plain[part] = _part(kinds, plain[part], {name[len(part) + 1 :]: array for name, array in fields.items()})
     plain |= arrays
     if wrong := sorted(plain.keys() - Model.__dataclass_fields__.keys()) or "dim" not in plain:
@@ -244,14 +255,16 @@ def _is_boolean(model: Model, x: Array, t: float, dt: float | None, eps: float) 
         return False
     if math.isinf(model.beta):
         return bool((attention(model, x, t, flow).max(axis=-1) > 1 - 4 * eps).all())
-    ahead, (lo, hi), j = x @ flow.matrix.T, visible(model.mask, len(x)), np.arange(len(x))
-    weight = np.broadcast_to(masses(model, len(x)), (len(x), len(x)))
-    for u, slope in zip(queries(model, x, flow), model.slopes, strict=True):
+    ahead, n = x @ flow.matrix.T, len(x)
+    weight = np.broadcast_to(masses(model, n), (n, n))
+    for h, u in enumerate(queries(model, x, flow)):
         first, rows = 0, 8  # few rows first: most states that are not Boolean show it at once
-        while first < len(x):
+        while first < n:
             part = slice(first, first + rows)
-            seen = (j >= lo[part, None]) & (j < hi[part, None]) & (weight[part] > 0)
-            less = slope * np.abs(j[part, None] - j) - np.log(np.where(seen, weight[part], 1.0))
+            stop = min(part.stop, n)
+            sight, bias = sees(model.mask, n, first, stop), biases(model, n, first, stop)
+            seen = (sight if sight.ndim == 2 else sight[h]) & (weight[part] > 0)
+            less = -bias[h % len(bias)] - np.log(np.where(seen, weight[part], 1.0))
             if not _one_leader(x, ahead, u[part], less, seen, eps):
                 return False
             first, rows = first + rows, min(4 * rows, max(8, BLOCK // x.size))

@@ -23,6 +23,7 @@ SMALL = network_study.Sizes(n_tokens=12, n_texts=2, samples=60, simulated=8, rar
 SECTIONS = (
     "What came out", "The network", "Spectra of the value matrices", "Heads by row of the atlas", "Good triples",
     "Every head", "By chance?", "Predicted and simulated, head by head", "Overlaps, layer by layer",
+    "At what beta it runs, and for how long", "Prediction against what happens", "What interpretability measures",
     "Hidden states of the model", "Which part gathers the tokens", "What the theory leaves out",
 )  # fmt: skip
 
@@ -93,7 +94,7 @@ def test_a_report_of_a_network_that_shares_its_weights(folders, tmp_path):
     assert f"wrote {tmp_path / 'out' / 'report.html'}" in found.stdout
     page = (tmp_path / "out" / "report.html").read_text()
     assert all(f"<h2>{title}</h2>" in page for title in SECTIONS)
-    assert page.count("<img") == 7
+    assert page.count("<img") == 9
     assert "http" not in re.sub(r"data:image/[^\"]*", "", page), "the page must need nothing from elsewhere"
     facts = json.loads((tmp_path / "numbers.json").read_text())
     assert facts == json.loads((tmp_path / "out" / "network.json").read_text())
@@ -123,7 +124,7 @@ def test_a_report_without_torch_says_what_to_install(folders, tmp_path, monkeypa
     assert facts["hidden_states"]["blocks_differ_by"] is None
     page = (tmp_path / "out" / "report.html").read_text()
     assert html.escape(install_command("hidden")) in page
-    assert page.count("<img") == 8, "layers differ: a figure of them all"
+    assert page.count("<img") == 10, "layers differ: a figure of them all"
     assert {item["layer"] for item in facts["predicted_and_simulated"]} == {1}
     assert {row["layer"] for row in facts["heads"]} == {0, 1}
     assert "2 lines of token ids" in facts["read"]
@@ -151,7 +152,7 @@ def test_bad_input_is_one_sentence(folders, tmp_path):
         "--seed = 'x' cannot be used": (folders / "albert", "--seed", "x", *out),
         "the length of line 1 = 33 cannot be used. Allowed: at most 32 tokens": (
             folders / "albert", "--ids", tmp_path / "long.txt", *out),
-        "line 1 has one token": (folders / "albert", "--ids", tmp_path / "one.txt", *out),
+        "line 1 has 1 token": (folders / "albert", "--ids", tmp_path / "one.txt", *out),
         "has no tokenizer": (folders / "albert", "--text", tmp_path / "text.txt", *out),
         "reads images, not texts": (folders / "vit", "--text", tmp_path / "text.txt", *out),
         "should hold one model and holds: nothing of the kind": (tmp_path / "empty", *out),

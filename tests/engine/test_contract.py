@@ -45,7 +45,9 @@ def declined(name, model, dtype="float64"):
     assert why.endswith((".", ")."))
     x = models.tokens_for(model, model.n_tokens or 3)
     with pytest.raises(EngineError) as refused:
-        flock.simulate(model, x, 1.0, engine=name, dtype=dtype, scheme="euler", dt=0.5)
+        flock.simulate(
+            model, x, 1.0, engine=name, dtype=dtype, scheme="heun" if model.common_noise else "euler", dt=0.5
+        )
     assert why in str(refused.value)
     return True
 
@@ -85,7 +87,7 @@ LEADERS_ONLY = ("skeleton",)
 
 def refused(model, scheme):
     """Whether the rules of schemes exclude a model, whatever the engine."""
-    noisy = model.noise and scheme not in ("euler", "heun")
+    noisy = (model.noise and scheme not in ("euler", "heun")) or (model.common_noise is not None and scheme != "heun")
     return bool(noisy) or (scheme == "rosenbrock" and no_implicit(model, "float64") is not None)
 
 
@@ -161,14 +163,14 @@ def test_a_run_is_that_of_the_specification(case, scheme, name):
         assert plain.steps > wanted if model.varying and scheme != "layers" else plain.steps == wanted
 
 
-NOISY = [case for case in MODELS_OF_FEW if case.model.noise]
+NOISY = [case for case in MODELS_OF_FEW if case.model.noisy]
 
 
 @each_engine
 @pytest.mark.parametrize("scheme", ["euler", "heun"])
 @pytest.mark.parametrize("case", NOISY, ids=str)
 def test_noise_belongs_to_the_seed_and_to_the_run(case, scheme, name):
-    if declined(name, case.model):
+    if declined(name, case.model) or refused(case.model, scheme):
         return
     engine, x = engine_named(name).for_call(case.model, FEW), models.tokens_for(case.model, FEW, seed=5)
     follow = lambda seed, run: followed(engine, task(case.model, scheme, dt=0.125, seed=seed), x, run=run)[1]  # noqa: E731

@@ -7,6 +7,7 @@ renyi: the centers of paper A.  clusters: which tokens are together.  persistenc
 metastability: how long they wait to merge.
 convergence: how fast a distance goes to 0.  spectrum: what a value matrix says.  energy: those of papers C and D.
 attention: P and its Boolean limits.  polytope: hulls, limit points, hyperplanes.  triple: the hypotheses of paper B.
+states: what interpretability measures of hidden states: ranks, entropy, lengths, dimension, neighbours.
 statistics: numbers with their intervals.
 Nothing here imports an engine: the tokens may come from a run, from a file or from a trained network.
 """
@@ -38,6 +39,7 @@ _MODULES = (
     "polytope",
     "renyi",
     "spectrum",
+    "states",
     "statistics",
     "triple",
 )

@@ -6,6 +6,8 @@
     boolean_distance  distance to PP: each row e_a or e_b, but for one free row
     leaders           the tokens that receive attention, and whose
     entropy           of each row
+    received          how much of the others' attention a token gets: alpha of a sink
+    sink_rate         the share of heads in which the first token is a sink
 
 The weights are those of `model.attention` (E1)-(E3): this file writes no equation again.
 """
@@ -21,16 +23,21 @@ import numpy as np
 
 from tokenflock import model as equations
 from tokenflock.analysis import axes_kept, axes_of, tokens, with_axes
-from tokenflock.arguments import dataset, function, numbers, real, scalar
+from tokenflock.arguments import dataset, flag, function, numbers, real, scalar, whole
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
+from tokenflock.rescaling import flow_at_layer
 
 if TYPE_CHECKING:
     import xarray as xr
 
 #: Rows may sum to 1 with this error: float32 runs of 1e5 tokens stay within it.
 OFF_ROW = 1e-5
+#: and those of networks that compute in bfloat16 this one.
+OFF_LOW = 2e-2
+#: A head whose first token gets more than this of the attention has a sink there.
+SINK = 0.3
 #: Matrices kept at once, in bytes; more is refused before it is computed.
 LARGEST = 1 << 30
 #: A weight above this is attention: the threshold of the figure of leaders of paper B (B.9).
@@ -184,6 +191,45 @@ def entropy(P: Any) -> Array:
     return rows
 
 
+def received(P: Any, token: int = 0, own: bool = False) -> Any:
+    """alpha = the mean of P_i,token over the tokens i that come after it, (..., n, n) -> (...).
+
+    own=True counts the token's own row too, as published sink rates do: in a causal model, where the first token sees
+    itself alone, that adds up to 1/n. Where attention is not causal, which is seen from P, all other rows count.
+    """
+    p = _rows(P)
+    n = p.shape[-1]
+    k = whole("token", token, 0, "Tokens count from 0.", most=n - 1)
+    causal = not np.triu(p, 1).any()
+    rows = np.arange(n) >= k if causal else np.ones(n, dtype=bool)
+    rows[k] = flag("own", own)
+    if not rows.any():
+        raise bad(
+            "P.shape", p.shape, "a token after this one", "The last token of a causal model is seen by itself alone."
+        )
+    return p[..., rows, k].mean(axis=-1)
+
+
+def sink_rate(P: Any, least: float = SINK, own: bool = False) -> Any:
+    """The share of heads whose first token gets alpha > least of the attention, (..., heads, n, n) -> (...)."""
+    above = scalar("least", least, "between 0 and 1", lambda v: (v >= 0) & (v < 1))
+    alpha = np.asarray(received(P, 0, own))
+    if not alpha.ndim:
+        raise bad("P.shape", np.shape(P), "(..., heads, n, n)", "Of one head P[None] will do.")
+    return (alpha > above).mean(axis=-1)
+
+
+def _rows(P: Any) -> Array:
+    """Matrices whose rows sum to 1, over any leading axes."""
+    p = real("P", P, "finite numbers >= 0 (..., n, n)", lambda v: v >= 0)
+    if p.ndim < 2 or p.shape[-1] != p.shape[-2] or not p.size:
+        raise bad("P.shape", p.shape, "(..., n, n)")
+    off = float(np.abs(p.sum(axis=-1) - 1).max())
+    if off > OFF_LOW:
+        raise bad("P", f"rows that sum to 1 within {off:.1e}", f"rows that sum to 1 within {OFF_LOW:g}")
+    return p
+
+
 def _squared_distances(p: Array) -> Array:
     """|p_i - e_a|^2 for every row i and column a.
 
@@ -266,7 +312,7 @@ def _run(model: Any, run: xr.Dataset) -> tuple[Model, Array, Array, float | None
 
 def _weights(model: Model, x: Array, t: float, layer: float | None) -> Array:
     """P of one frame: (n, n + m), or (H, n, n + m) with several heads."""
-    flow = None if layer is None else equations.flow_at_layer(model, round(t / layer), layer)
+    flow = None if layer is None else flow_at_layer(model, round(t / layer), layer)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         p = equations.attention(model, x, t, flow)
     if not np.isfinite(p).all():

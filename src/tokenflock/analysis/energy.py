@@ -2,6 +2,7 @@
 
     energy         E = 1/(2 beta n^2) sum_ij exp(beta <x_i, x_j>)                (C.1)
     scaled_energy  n^-2 sum_ij exp(beta (<x_i, x_j> - 1)),  from 1/n to 1        (D.1)
+    violations     the steps at which it falls, as in trained networks it does
 
 With masses a_j token j counts a_j times: n^-2 sum_ij becomes sum_ij p_i p_j with p_j = a_j / sum_k a_k.
 Clusters of shares p_q that are far apart have scaled energy sum_q p_q^2: a run of mergers is a staircase.
@@ -10,7 +11,7 @@ Clusters of shares p_q that are far apart have scaled energy sum_q p_q^2: a run 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,30 @@ def energy(x: Any, beta: float, log: bool = False, masses: Any = None) -> Any:
         with np.errstate(over="ignore"):  # inf is the honest answer
             value = np.exp(value)
     return float(value) if np.ndim(value) == 0 else value
+
+
+class Violations(NamedTuple):
+    """Steps at which an energy that should not fall does."""
+
+    share: float  #: of all steps
+    largest: float  #: the largest fall, in the range that the energy passes through
+    where: tuple[int, ...]  #: the steps, counted from 0
+
+
+def violations(energies: Any, slack: float = 1e-9) -> Violations:
+    """The steps of E_0, E_1, ... with E_(k+1) < E_k - slack max|E|. The flow of full attention with V = I has none."""
+    values = real("energies", energies, "finite numbers (times,), at least two")
+    if values.ndim != 1 or len(values) < 2:
+        raise bad(
+            "energies.shape", values.shape, "(times,), at least two", "Give the energy at every layer of one text."
+        )
+    least = scalar("slack", slack, "a number >= 0", lambda v: v >= 0) * float(np.abs(values).max())
+    falls = values[:-1] - values[1:]
+    where = np.flatnonzero(falls > least)
+    spread = float(values.max() - values.min())
+    return Violations(
+        len(where) / len(falls), float(falls[where].max()) / spread if len(where) else 0.0, tuple(where.tolist())
+    )
 
 
 def _shares(masses: Any, n: int) -> Array | None:

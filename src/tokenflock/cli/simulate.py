@@ -62,6 +62,9 @@ Default 101, in equal ratios from t_end = 1e4 on."""
 
 COLLAPSE = "Instead of --t-end: until all tokens have met, or nothing moves any more. Takes implicit steps."
 
+MASK = (
+    "causal (default), full, window:W, dilated:W, blocks:N, prefix:N, sink:W, random:SHARE, an expression of i and j."
+)
 Flag = str | None  # numbers too: spec.plain reads them, and errors then name the value
 PANELS = ("Model", "Tokens", "Time", "Running and output")
 _model, _tokens, _time, _output = (functools.partial(typer.Option, rich_help_panel=panel) for panel in PANELS)
@@ -74,9 +77,7 @@ def simulate(
     run_toml: Annotated[Path | None, typer.Argument(metavar="RUN.TOML", help="The run in a file.")] = None,
     dim: Annotated[Flag, _model("--dim", "--d", metavar="INT", help="d, the dimension. Required.")] = None,
     beta: Annotated[Flag, _model(metavar="FLOAT", help="Inverse temperature; inf is hardmax. Default 1.")] = None,
-    mask: Annotated[
-        Flag, _model(metavar="MASK", help="causal (default), full, window:W or window:W,causal=false.")
-    ] = None,
+    mask: Annotated[Flag, _model(metavar="MASK", help=MASK)] = None,
     query: Annotated[Flag, _model(metavar="MATRIX", help="Q, said like V. Default identity.")] = None,
     key: Annotated[Flag, _model(metavar="MATRIX", help="K, said like V. Default identity.")] = None,
     value: Annotated[Flag, _model(metavar="MATRIX", help=MATRIX)] = None,

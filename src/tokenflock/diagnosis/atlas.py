@@ -99,6 +99,8 @@ def _other_reasons(e: Evidence) -> Iterator[str]:
         yield f"{len(model.frozen.tokens)} frozen tokens keep clusters of their own (Theorem 5.2 of A)"
     if model.noise:
         yield f"the noise {model.noise:g} spreads every cluster"
+    if model.groups is not None:
+        yield f"its tokens are of {len(model.groups.names)} kinds, {', '.join(model.groups.names)}"
     if isinstance(model.mask, Window) and model.mask.width == 1:
         yield "a window of width 1 shows every token itself alone"
 
@@ -120,6 +122,10 @@ def _uncovered(e: Evidence) -> Iterator[str]:
     if model.masses is not None:
         proof = " (though the proof of Theorem 4.1 asks only for positive weights)" if (model.masses > 0).all() else ""
         yield f"the tokens have masses{proof}"
+    if model.position is not None:
+        yield "logits depend on the positions of tokens"
+    if model.common_noise is not None:
+        yield "noise moves all tokens alike"
     if math.isinf(model.beta):
         yield "beta = inf: hardmax weights are not continuous"
     if model.norm.kind != "post":
@@ -131,7 +137,7 @@ def _uncovered(e: Evidence) -> Iterator[str]:
 def atlas(e: Evidence) -> Iterator[Symptom]:
     """The prediction of the atlas beside what the last frame shows."""
     regime, model = e.regime, e.model
-    if regime is None or not e.on_sphere or model.noise or model.feedforward or model.frozen:
+    if regime is None or not e.on_sphere or model.noisy or model.groups or model.feedforward or model.frozen:
         return
     text = f"The atlas of paper A for this V ({regime.row}) predicts: {regime.prediction}."
     if not e.moved:

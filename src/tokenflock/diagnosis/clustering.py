@@ -36,7 +36,7 @@ def noise(e: Evidence) -> Iterator[Symptom]:
 def clusters(e: Evidence) -> Iterator[Symptom]:
     """Where the run stands: finished, metastable or on its way."""
     failed = e.outcome is not None and e.outcome.failed
-    if not e.on_sphere or not e.moved or e.model.noise or failed:
+    if not e.on_sphere or not e.moved or e.model.noisy or failed:
         return
     if e.regime is not None and e.regime.row not in TOGETHER:
         return  # no end is expected: atlas.py says so

@@ -207,7 +207,7 @@ class Evidence:
     @cached_property
     def again(self) -> Again | str:
         """The run once more, finer, and with two disturbed starts; or why not."""
-        if self.model.noise:
+        if self.model.noisy:
             return "noise: a finer or disturbed run has another path"
         if not self.moved:
             return "no frame after the start"
@@ -279,7 +279,7 @@ class Evidence:
 
     def steps_from_here(self, count: int) -> Array | None:
         """So many steps of the run's own scheme from its last frame; None where they cannot be made."""
-        if self.dt is None or not self.model.autonomous or self.model.has_radius or self.model.noise:
+        if self.dt is None or not self.model.autonomous or self.model.has_radius or self.model.noisy:
             return None
         start = retract(self.last) if self.on_sphere else self.last
         times = self.dt * np.arange(1, count + 1)

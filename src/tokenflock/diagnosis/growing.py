@@ -20,7 +20,7 @@ def identical(e: Evidence) -> Iterator[Symptom]:
         return
     if e.model.mask != "full" or e.model.bias is not None:
         what = "They see different tokens, and may part by that alone"
-    elif e.model.noise:
+    elif e.model.noisy:
         what = "Only the noise parts them"
     else:
         what = "They see the same, so they stay together for ever, as one token that counts more"

@@ -65,7 +65,7 @@ def _none(e: Evidence) -> str:
     total = model.values.sum(axis=0)
     mixing = model.n_heads > 1 and not np.allclose(model.values @ total, total @ model.values, rtol=0, atol=1e-10)
     reasons = {
-        "noise moves every token": bool(model.noise),
+        "noise moves every token": model.noisy,
         "the feed-forward moves every token by itself": model.feedforward is not None,
         "frozen tokens do not grow": model.frozen is not None,
         "the values of the heads do not commute with their sum": mixing,

@@ -56,7 +56,7 @@ def fixed_steps(e: Evidence) -> Iterator[Symptom]:
         state = f"beyond {limit:g}, where {e.scheme} is unstable" if e.dt * e.rate > limit else state
         text = f"A step of {e.dt:g} is {e.dt * e.rate:.3g} times the shortest time scale, 1 / {e.rate:.3g}: {state}."
         yield Symptom("step-too-large", text, e.dt * e.rate, f"Take dt below {0.2 / e.rate:.1g}, or scheme='tsit5'.")
-    elif e.dt * e.rate < 1e-3 and not e.model.noise and math.isfinite(e.model.beta):
+    elif e.dt * e.rate < 1e-3 and not e.model.noisy and math.isfinite(e.model.beta):
         text = f"A step of {e.dt:g} is {e.dt * e.rate:.1e} of the shortest time scale, 1 / {e.rate:.3g}: far more"
         yield Symptom("step-too-small", f"{text} work than the error asks for.", e.dt * e.rate, "Take scheme='tsit5'.")
     path = e.steps_from_here(3) if e.affordable(15) else None

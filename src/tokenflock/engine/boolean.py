@@ -16,7 +16,9 @@ import math
 import numpy as np
 
 from tokenflock.geometry import Array
-from tokenflock.model import Model, Rescaling, drops, flow_at, flow_at_layer, masses, sees
+from tokenflock.masks import has_table, sees
+from tokenflock.model import Model, Rescaling, biases, drops, flow_at, masses
+from tokenflock.rescaling import flow_at_layer
 
 NO_WEIGHT = 37.0  # a logit this far below the leader's has weight e^-37 < eps / 2
 LOOKS = 12  # times at which the leaders are looked at, in each of two stretches
@@ -68,9 +70,10 @@ class Settled:
         weight = masses(model, n)
         counted = weight[weight > 0]
         heavier = math.log(counted.max()) - math.log(counted.min())  # what a mass can add to a logit
-        enough = math.log(NO_WEIGHT + float(np.abs(model.slopes).max()) * n + heavier)
-        visible = sees(model.mask, n) & (weight > 0)
-        for form in model.form:
+        steepest = np.ptp(biases(model, n)) if has_table(model.bias) else np.abs(model.slopes).max() * n
+        enough = math.log(NO_WEIGHT + float(steepest) + heavier)
+        seen = np.broadcast_to(sees(model.mask, n) & (weight > 0), (model.n_heads, n, n))
+        for form, visible in zip(model.form, seen, strict=True):
             u = (grown + faded) @ (model.beta * form)
             for m in np.unique(self.leader):
                 led = np.flatnonzero(self.leader == m)

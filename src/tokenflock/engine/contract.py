@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from tokenflock.engine.traits import OPTIONS, traits, unknown_options
 from tokenflock.geometry import Array
+from tokenflock.masks import n_entries
 from tokenflock.model import Model
+from tokenflock.options import Window
 from tokenflock.schemes import EXPLICIT, Rosenbrock, Scheme
 
 PRODUCTS = 60  # of matrices (d, d), that exp(tV) takes when t is large
@@ -76,6 +78,8 @@ class Task:
 def n_pairs(model: Model, n_tokens: int) -> float:
     """About how many pairs of tokens an evaluation goes through."""
     moving = (0.5 if model.mask == "causal" else 1.0) * n_tokens
+    if not isinstance(model.mask, str | Window):
+        moving = n_entries(model.mask, n_tokens) / n_tokens
     return (moving + (0 if model.frozen is None else len(model.frozen.tokens))) * n_tokens * model.n_heads
 
 

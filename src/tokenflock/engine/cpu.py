@@ -16,6 +16,7 @@ from tokenflock.engine.implicit.switching import SwitchingStepper
 from tokenflock.engine.implicit.turning import TurnedStepper, turned
 from tokenflock.engine.traits import OPTIONS, traits
 from tokenflock.geometry import Array
+from tokenflock.masks import has_table, is_interval
 from tokenflock.model import Model, kind_at
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
 
@@ -29,7 +30,9 @@ class CpuEngine(EnsembleEngine):
     options = OPTIONS | {"varying"}
 
     def objection(self, model: Model, dtype: str) -> str | None:
-        """Weights that change all the time: its kernels have them fixed."""
+        """Graphs, tables of biases; weights that change all the time: its kernels have them fixed."""
+        if not is_interval(model.mask) or has_table(model.bias):
+            return "It knows masks that are intervals, and ALiBi."
         smooth = [name for name, one in (model.varying or {}).items() if one.smooth]
         if smooth:
             advice = "Give values that are constant between knots, or take engine='reference'."

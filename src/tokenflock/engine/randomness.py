@@ -12,6 +12,7 @@ INCREMENT = 0x9E3779B97F4A7C15  # of splitmix64, and its two factors
 FACTOR_1 = 0xBF58476D1CE4E5B9
 FACTOR_2 = 0x94D049BB133111EB
 PARTNER = 0xD1B54A32D192ED03  # turns the bits of the first uniform number of a pair into those of the second
+COMMON = 0xA24BAED4963EE407  # turns the key of a run into that of the noise common to its tokens
 
 MASK = 0xFFFFFFFFFFFFFFFF
 

@@ -13,13 +13,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenflock.common_noise import drawn, features, weights_of
 from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.contract import Engine, Outcome, Task
-from tokenflock.engine.randomness import key_of, normals
+from tokenflock.engine.randomness import COMMON, key_of, normals
 from tokenflock.geometry import Array
 from tokenflock.layers import layer
-from tokenflock.model import Model, drops, flow_at, flow_at_layer, rates
+from tokenflock.model import Model, drops, flow_at, rates
 from tokenflock.model import velocity as model_velocity
+from tokenflock.rescaling import flow_at_layer
 from tokenflock.schemes import LEVEL, NOISE, STABLE, first_step, growth, hermite, shrinkage
 from tokenflock.sphere import retract, tangent
 from tokenflock.stretches import stretches
@@ -210,12 +212,19 @@ class ReferenceStepper:
         h = self._h
         stages: list[Array] = []
         push = noise * math.sqrt(h) * normals(self._key, self.steps, len(self.y), self.d) if noise else None
+        common = self.model.common_noise
+        if common is not None:
+            shape = drawn(common, self.d)
+            weights = math.sqrt(h) * weights_of(common, normals(self._key ^ COMMON, self.steps, *shape))
         for a, c in zip(scheme.a, scheme.c, strict=True):
             y = self.y + h * sum((w * k for w, k in zip(a, stages, strict=False)), np.zeros_like(self.y))
             stage = self._rates(y, self.t + c * h)
-            if push is not None:
-                on_sphere = self.model.space == "sphere"
-                stage = stage + (tangent(retract(y), push) if on_sphere else push) / h
+            if self.model.noisy:
+                at = retract(y) if self.model.space == "sphere" else y
+                moved = np.zeros_like(at) if push is None else push
+                if common is not None:
+                    moved = moved + features(common, at) @ weights
+                stage = stage + (tangent(at, moved) if self.model.space == "sphere" else moved) / h
             stages.append(stage)
         self.y = self._retract(self.y + h * sum(w * k for w, k in zip(scheme.b, stages, strict=True)))
         self._left -= 1

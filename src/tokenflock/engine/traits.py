@@ -11,10 +11,13 @@ import math
 
 import numpy as np
 
+from tokenflock.graphs import Graph
 from tokenflock.interaction import Normaliser
-from tokenflock.model import LARGEST_EXPONENT, Model, is_scalar
+from tokenflock.masks import heads_of, is_causal, is_interval
+from tokenflock.model import LARGEST_EXPONENT, Model
 from tokenflock.options import Window
 from tokenflock.preparation import prepared
+from tokenflock.sphere import is_scalar
 
 #: stands among the options that are known for the normalisers of (E16) and (E17)
 NORMALISERS = "normalisers"
@@ -69,7 +72,7 @@ def traits(model: Model) -> Traits:
         return Traits(**dict.fromkeys(names, False), no_implicit=why, no_bodies=why)
     hard, sphere = math.isinf(model.beta), model.space == "sphere"
     scalar_form, scalar_value = is_scalar(model.form), is_scalar(model.values)
-    alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not hard
+    alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not hard and is_interval(model.mask)
     own = sphere and alone and scalar_form and bool(model.beta * model.form[0, 0, 0] >= 0)
     near = own and model.masses is None
     post = model.norm.kind == "post"
@@ -79,7 +82,7 @@ def traits(model: Model) -> Traits:
     extras = model.feedforward is not None or model.frozen is not None or bool(model.noise)
     return Traits(
         ordinary=True,
-        causal=model.mask == "causal" or (isinstance(model.mask, Window) and model.mask.causal),
+        causal=is_causal(model.mask),
         smooth=not hard and not model.noise,
         scalar_form=scalar_form,
         scalar_value=scalar_value,
@@ -98,7 +101,9 @@ def _no_implicit(model: Model) -> str | None:
         (model.space != "sphere", f"space={model.space!r}: it works on the sphere"),
         (model.norm.kind != "post", f"layer_norm={model.norm.kind!r}: it knows the post norm only"),
         (model.feedforward is not None, "a feed-forward part"),
-        (model.bias is not None, "an ALiBi bias"),
+        (model.bias is not None, "a bias"),
+        (heads_of(model.mask) > 1, "a mask of each head"),
+        (isinstance(model.mask, Graph) and not model.mask.own, "a mask in which a token does not see itself"),
         (bool(model.noise), "noise"),
         (math.isinf(model.beta), "beta=inf: it needs a smooth velocity"),
         (model.dim < 2, "dim=1: nothing moves on two points"),
@@ -113,6 +118,8 @@ def _no_bodies(model: Model, held: bool) -> str | None:
     if model.mask == "full":
         return None
     mask = "a causal mask" if model.mask == "causal" else f"mask={model.mask}"
+    if not isinstance(model.mask, str | Window):
+        return f"{mask}: what holds followers is known of causal masks and windows"
     if model.normaliser != "softmax":
         return f"{mask} with normaliser={model.normaliser!r}: the slack of followers is that of softmax weights"
     if not held:

@@ -26,6 +26,8 @@ class Limits:
     numbers: int = 400_000  # tokens times dimensions: an engine holds a dozen of such arrays
     heads: int = 8
     hidden: int = 512  # of a feed-forward part
+    rows: int = 512  # of a mask or a bias that is written out
+    entries: int = 4_000_000  # of a mask that has no intervals
     frames: int = 2_000
     changes: int = 40  # on the way of one run
     held_bytes: int = 128 * 2**20  # positions of one run
@@ -74,6 +76,9 @@ def _check_model(table: Mapping[str, Any], limits: Limits) -> None:
     heads, dim, hidden, tokens = limits.heads, limits.dim, limits.hidden, limits.tokens
     for name in ("query", "key", "value"):
         _check_matrix(name, table.get(name), (heads, dim, dim), limits)
+    for name in ("mask", "bias"):
+        if isinstance(table.get(name), list):
+            _check_numbers(name, table[name], (heads, limits.rows, limits.rows))
     parts = {"feedforward": {"w": (dim, hidden), "a": (hidden, dim), "b": (hidden,)}}
     parts["frozen"] = {"tokens": (tokens, dim), "weights": (tokens,)}
     for part, fields in parts.items():

@@ -17,6 +17,7 @@ from tokenflock.engine.choose import engine_named
 from tokenflock.errors import SpecError, bad, unknown
 from tokenflock.explorer.limits import FRAMES, Limits, check_description, short, whole
 from tokenflock.geometry import Array
+from tokenflock.masks import is_interval, n_entries
 from tokenflock.model import Model
 from tokenflock.request import IMPLICIT, Request, default_times, finite_end
 
@@ -165,6 +166,8 @@ def _check_cost(checked: CheckedRun, limits: Limits) -> None:
         most = max(2, int(limits.held_bytes / (8 * n * (d + 1))))
         given = f"{frames} frames of {n} tokens in {d} dimensions: {held / 2**20:.0f} MB"
         raise bad("times", given, f"at most {limits.held_bytes / 2**20:.0f} MB", f"Keep {most} frames or fewer.")
+    if (seen := n_entries(model.mask, n)) > limits.entries and not is_interval(model.mask):
+        raise bad("mask", f"one with about {seen:.1e} entries", f"at most {limits.entries:.0e}", "Take a sparser one.")
     cost = engine_named("reference" if request.engine == "reference" else "cpu").evaluation_s(model, n)
     if cost > limits.evaluation_s:
         given = f"{n} tokens in {d} dimensions, about {cost:.2g} s for one velocity"

@@ -116,7 +116,7 @@ def _in_the_open(model: Model, value: Array) -> tuple[tuple[str, ...], str]:
     plain = model.mask == "full" and model.normaliser == "softmax" and model.feedforward is None
     if model.n_heads > 1:
         return ("several heads are an open question",), ""
-    if not plain or model.frozen is not None or model.masses is not None or model.noise:
+    if not plain or model.frozen is not None or model.masses is not None or model.noisy or model.placed:
         return ("paper B is about full softmax attention and nothing else",), ""
     if model.space == "euclidean":
         minus = np.array_equal(value, -np.eye(model.dim)) and np.array_equal(model.form[0], np.eye(model.dim))
@@ -143,7 +143,9 @@ def predict(model: Model) -> Prediction:
         (model.normaliser != "softmax", "the statement is for softmax weights"),
         (model.feedforward is not None, "a feed-forward part is outside the atlas"),
         (model.frozen is not None, "frozen tokens are outside the atlas"),
-        (model.noise > 0, "noise is outside the atlas"),
+        (model.noisy, "noise is outside the atlas"),
+        (model.position is not None, "positions are outside the atlas"),
+        (model.groups is not None, "groups are outside the atlas"),
         (model.masses is not None, "masses are outside the atlas"),
     )
     notes += [words for applies, words in parts if applies]

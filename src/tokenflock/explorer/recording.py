@@ -15,7 +15,10 @@ from tokenflock.explorer.began import began
 from tokenflock.explorer.measures import FEW, NAMES, Ruler
 from tokenflock.explorer.prediction import Prediction
 from tokenflock.geometry import Array
+from tokenflock.graphs import Graph
+from tokenflock.masks import WORDS
 from tokenflock.model import Model
+from tokenflock.options import Window
 from tokenflock.trajectories import NETWORK, PARTS, describe, has_model, model_of, validate
 
 if TYPE_CHECKING:
@@ -81,7 +84,8 @@ def _one(run: xr.Dataset, which: int | None) -> tuple[Model, Array, Array, Array
 
 def _forms(model: Model) -> list[list[list[float]]] | None:
     """B of every head's logits, where the positions of the page are enough to compute attention there."""
-    plain = model.normaliser == "softmax" and all(o is None for o in (model.bias, model.frozen, model.masses))
+    known = isinstance(model.mask, str | Window) and not model.placed
+    plain = known and model.normaliser == "softmax" and all(o is None for o in (model.bias, model.frozen, model.masses))
     shown = model.space != "rescaled" and 2 <= model.dim <= projection.SHOWN
     return model.form.tolist() if plain and shown else None
 
@@ -106,13 +110,24 @@ def _table(model: Model) -> dict[str, Any]:
         part = next((part for part in PARTS if field.startswith(f"{part}_")), None)
         home, key = (table, field) if part is None else (table[part], field.removeprefix(f"{part}_"))
         home[key] = array.tolist()
-    if isinstance(mask := table.get("mask"), dict):
-        table["mask"] = {"window": mask["width"], "causal": mask["causal"]}
+    for name, given in (("mask", model.mask), ("bias", model.bias)):
+        if isinstance(given, Graph):  # as rows: the page has no word for them
+            small = given.heads * given.n_tokens**2 <= WRITTEN
+            rows = given.dense() + 0 if small else np.zeros((1, 0))
+            table[name] = (rows if given.heads > 1 else rows[0]).tolist()
+        elif type(given) in WORDS.values():
+            word = next(word for word, kind in WORDS.items() if type(given) is kind)
+            fields = list(table[name].values())
+            table[name] = dict(zip([word, *list(table[name])[1:]], fields, strict=True))
+            table[name].pop("kind", None)
     return table
 
 
 def _recipe(spec: dict[str, Any], start: Array) -> dict[str, str]:
-    if start.size + np.size(spec["model"].get("masses", [])) <= WRITTEN:
+    model = spec["model"]
+    written = sum(np.size(model[name]) for name in ("masses", "mask", "bias") if isinstance(model.get(name), list))
+    whole = all(np.size(model[name]) for name in ("mask", "bias") if isinstance(model.get(name), list))
+    if whole and start.size + written <= WRITTEN:
         return recipe.of(spec)
     words = f"# The start of {len(start)} tokens is too long to be written out here.\n"
     return {

@@ -10,6 +10,7 @@ import numpy as np
 from tokenflock import model as equations
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
+from tokenflock.masks import is_interval, visible
 from tokenflock.model import Model
 from tokenflock.options import Frozen
 
@@ -43,12 +44,12 @@ def _row(model: Model, x: Array, t: float, token: int, head: Head) -> Array:
     Where rows do not depend on places in the sequence, the token alone among the others, frozen, has the same row: n
     weights instead of n^2, by the same equations.
     """
-    placed = model.bias is not None or model.masses is not None
+    placed = model.bias is not None or model.masses is not None or not is_interval(model.mask) or model.placed
     if placed or model.space == "rescaled" or model.normaliser != "softmax":
         _check_size(model, x)
         whole: Array = _of(equations.attention(model, x, t), head)[token]
         return whole
-    lo, hi = equations.visible(model.mask, len(x))
+    lo, hi = visible(model.mask, len(x))
     seen = np.arange(lo[token], hi[token])
     others = seen[seen != token]
     fixed = x[others]

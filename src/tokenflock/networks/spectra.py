@@ -56,6 +56,9 @@ class Head(NamedTuple):
         whole("head", head, 0, "Heads are counted from 0.", most=layer.n_heads - 1)
         gain = layer.attention_norm.weight.astype(np.float64) if layer.order == "pre" else 1.0
         q, k, v = (m[head].astype(np.float64) * gain for m in (layer.query, layer.key, layer.value))
+        if layer.rotary is not None and (size := layer.rotary.amplitude) != 1.0:  # yarn makes what turns longer
+            turned = np.where(np.arange(len(q)) < layer.rotary.width, size, 1.0)[:, None]
+            q, k = q * turned, k * turned
         return cls(q, k, v, layer.output[head].astype(np.float64), layer.scale)
 
 
@@ -88,10 +91,11 @@ def regime(layer: Layer, head: int, tolerance: float = TOLERANCE) -> Regime:
     `fails` holds what V does not satisfy on its range; where nothing fails there, what its eigenvalues 0 do not.
     """
     given = Head.of(layer, head)
-    return _regime(*compress(given.output, given.value), given.value.shape[0], tolerance)
+    return regime_of(*compress(given.output, given.value), given.value.shape[0], tolerance)
 
 
-def _regime(P: Reals, C: Reals, k: int, tolerance: float) -> Regime:
+def regime_of(P: Reals, C: Reals, k: int, tolerance: float = TOLERANCE) -> Regime:
+    """The row of V = P C P', of rank k, as `compress` gives it."""
     found = spectrum.classify(C[:k, :k], tolerance)
     if found.lambda_max.real > 0 and not found.fails and k < len(P):
         # Below a positive lambda_max the eigenvalues 0 of V change nothing but what a statement asks of all of V.
@@ -236,7 +240,7 @@ def _facts(net: Network) -> Mapping[str, Any]:
 
 def _row(head: Head, gain: Reals | float, tolerance: float) -> dict[str, Any]:
     P, C = compress(head.output, head.value)
-    row = _regime(P, C, len(head.value), tolerance)
+    row = regime_of(P, C, len(head.value), tolerance)
     judged = _triple(head, P, C, tolerance)
     norm = float(np.linalg.norm(C))
     return {
@@ -272,5 +276,11 @@ def _left_out(layer: Layer) -> Iterable[str]:
         yield "rotary positions (queries and keys at offset 0 are used)"
     if layer.query_norm is not None:
         yield "the norms of queries and keys"
+    if layer.cap is not None:
+        yield f"the cap of the logits at {layer.cap:g}"
+    if layer.sink is not None:
+        yield "the logit of the sink in every row"
+    if layer.attention_after is not None:
+        yield "the norm of what attention writes"
     if layer.window is not None:
         yield f"the window of {layer.window} tokens"

@@ -126,7 +126,7 @@ def used(model: Model, scheme: str) -> list[str]:
     """The names in REFERENCES of what a run of this model with this scheme rests on."""
     looks_ahead = model.mask == "full" or not getattr(model.mask, "causal", True)
     sphere = model.space == "sphere"
-    adaptive = scheme == "tsit5" or (scheme == "auto" and not model.noise and math.isfinite(model.beta))
+    adaptive = scheme == "tsit5" or (scheme == "auto" and not model.noisy and math.isfinite(model.beta))
     applies = {
         "tokenflock": True,
         "A": not looks_ahead or model.frozen is not None,

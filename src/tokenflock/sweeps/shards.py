@@ -79,7 +79,7 @@ class Overtime(Exception):
 
 def follow(setting: Setting, x: Array, seed: int) -> Run:
     """One run, as flock.simulate would do it, without a Dataset around it."""
-    request = dataclasses.replace(setting.request, seed=seed) if setting.model.noise else setting.request
+    request = dataclasses.replace(setting.request, seed=seed) if setting.model.noisy else setting.request
     job = request.starting(x)
     return _run(setting, job.start, job.run(), 0)
 
@@ -202,7 +202,7 @@ def _ways(plan: Plan, setting: Setting, seeds: Mapping[int, int], alone: bool) -
 
 def _at_once(setting: Setting, drawn: list[Draw]) -> int:
     """How many runs of a point go together. Noise is seeded run by run, and so are its runs computed."""
-    if setting.model.noise or len(drawn) < 2:
+    if setting.model.noisy or len(drawn) < 2:
         return 1
     try:
         return setting.request.starting(drawn[0]()).at_once(len(drawn), HELD_BYTES)

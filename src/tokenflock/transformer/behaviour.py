@@ -1,6 +1,7 @@
 """What tokens do from layer to layer: overlaps, clusters, ranks, attention, and their part in a subspace.
 
     measure          all of it, one Dataset over time
+    survey           what interpretability measures: sinks, ranks, dimension, neighbours, energy
     overlaps         <x_i, x_j> of all pairs i < j
     histogram        of these, layer by layer: Figure 1 of paper C
     effective_rank   in how many directions the tokens lie
@@ -10,16 +11,17 @@ Everything is of directions x = h / |h|: a layer norm leaves nothing else.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenflock.analysis import attention, axes_kept, tokens
+from tokenflock.analysis import attention, axes_kept, energy, persistence, states, tokens
 from tokenflock.analysis.spectrum import one_thread
 from tokenflock.arguments import scalar, some, whole
-from tokenflock.errors import bad
-from tokenflock.geometry import LARGEST, Array
+from tokenflock.errors import SpecError, bad
+from tokenflock.geometry import Array
 from tokenflock.trajectories import TIME, validate
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ BINS = 80
 MOST_BINS = 10**6  # an interval of [-1, 1] finer than any picture
 #: Singular values of attention below this times the largest do not count for its rank.
 SMALL = 1e-2
+FEWEST = 10  # tokens from which their intrinsic dimension is told
 MOST_DIM = 2**50  # whole numbers that a float64 tells apart, with room for their sums
 
 
@@ -68,16 +71,7 @@ def _histogram(found: Array, edges: Array) -> Array:
 @axes_kept()
 def effective_rank(x: Any) -> Array:
     """exp of the entropy of the shares s_k^2 / sum s^2 of the singular values: 1 to min(n, d), (..., n, d) -> (...)."""
-    y = tokens(x, sphere=False)
-    largest = np.abs(y).max(axis=(-2, -1), keepdims=True)
-    if not largest.all():
-        raise bad("x", "tokens that are all 0", "at least one token other than 0", "They lie in no direction.")
-    tiny = largest < 1.0 / LARGEST  # their squares underflow
-    y = np.where(tiny, y / largest, y) if tiny.any() else y
-    small = y @ np.swapaxes(y, -1, -2) if y.shape[-2] <= y.shape[-1] else np.swapaxes(y, -1, -2) @ y
-    s = np.maximum(np.linalg.eigvalsh(small), 0.0)
-    share = s / s.sum(axis=-1, keepdims=True)
-    return np.asarray(np.exp(-np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=-1)))
+    return np.asarray(np.exp(states.matrix_entropy(tokens(x, sphere=False))))
 
 
 @axes_kept("token")
@@ -152,6 +146,77 @@ def measure(run: xr.Dataset, overlap: float = TOGETHER, subspace: Any = None, bi
             data |= _attention(run["attention"].values)
     middles = (edges[1:] + edges[:-1]) / 2
     return xr.Dataset(data, coords={TIME: run[TIME].values, "bin": middles}, attrs={"overlap": least})
+
+
+#: what the variables of `survey` are, in words
+FIELD = {
+    "sink_rate": "share of heads whose first token gets more than 0.3 of the attention",
+    "sink_mass": "attention that the first token gets, mean over heads",
+    "attention_entropy": "entropy of a row of attention, of log(tokens seen)",
+    "first_length": "length of the first token, of the median of the others",
+    "rank_raw": "effective rank of the states (exp of their matrix entropy)",
+    "rank_normed": "effective rank of the directions",
+    "rank_rest": "effective rank of the states without tokens 10 times as long as the median",
+    "stable_raw": "stable rank of the states",
+    "stable_normed": "stable rank of the directions",
+    "stable_rest": "stable rank of the states without tokens 10 times as long as the median",
+    "dimension": "intrinsic dimension of the directions, two-NN; nan for fewer than 10 tokens",
+    "neighbours": "share of the nearest tokens, 10 or a quarter of all, that the next layer keeps",
+    "overlap": "mean overlap of pairs: anisotropy",
+    "overlap_centred": "mean overlap after the mean state is taken off",
+    "energy": "n^-2 sum exp(beta (<x_i, x_j> - 1))",
+    "clusters": "number of clusters that lasts longest over all radii",
+}
+
+
+def survey(run: xr.Dataset, beta: float = 1.0) -> xr.Dataset:
+    """The measures of interpretability of one text, layer by layer; `FIELD` says what each is.
+
+    beta: that of the energy. Of attention, where the run holds it, a value a layer: that which makes the next state.
+    """
+    import xarray as xr
+
+    scalar("beta", beta, "a finite number >= 0", lambda b: b >= 0)
+    x = tokens(validate(run))
+    if x.ndim != 3 or x.shape[1] < 3:
+        raise bad("x.shape", x.shape, "(time, n, d) with n >= 3", "Give one text: run.isel(run=0).")
+    h = x if "radius" not in run else x * np.asarray(run["radius"].values)[..., None]
+    out = states.outliers(h)
+    far = dict(zip(("rank_raw", "rank_normed"), (states.matrix_entropy(h), states.matrix_entropy(x)), strict=True))
+    data: dict[str, Any] = {name: np.exp(value) for name, value in far.items()}
+    data["rank_rest"] = np.exp(states.each(h, states.matrix_entropy, without=out))
+    data |= {"stable_raw": states.stable_rank(h), "stable_normed": states.stable_rank(x)}
+    data["stable_rest"] = states.each(h, states.stable_rank, without=out)
+    data["first_length"] = states.first_length(h)
+    data["dimension"] = np.array([_dimension(frame) for frame in x])
+    nearest = max(1, min(states.NEAREST, (x.shape[1] - 1) // 4))
+    near = [states.neighbourhood_overlap(a, b, nearest) for a, b in itertools.pairwise(x)]
+    data["neighbours"] = np.array([*near, math.nan])
+    data |= {"overlap": states.anisotropy(x), "overlap_centred": states.anisotropy(h, centred=True)}
+    data["energy"] = energy.scaled_energy(x, beta)
+    data["clusters"] = np.array([persistence.lasting(frame).count for frame in x], dtype=float)
+    if "attention" in run and run.sizes["layer"] == len(x) - 1:
+        data |= _field_of_attention(np.asarray(run["attention"].values, dtype=np.float64))
+    found = {name: ((TIME,), values, {"description": FIELD[name]}) for name, values in data.items()}
+    return xr.Dataset(found, coords={TIME: run[TIME]}, attrs={"beta": beta})
+
+
+def _dimension(frame: Array) -> float:
+    try:
+        return states.intrinsic_dimension(frame).value if len(frame) >= FEWEST else math.nan
+    except SpecError:  # tokens that have met leave too few
+        return math.nan
+
+
+def _field_of_attention(P: Array) -> dict[str, Array]:
+    """Sinks and entropy of every layer's attention (layer, head, n, n); nan after the last."""
+    sums = P.sum(axis=-1, keepdims=True)
+    P = P / np.where(sums > 0, sums, 1.0)
+    seen = np.log(np.maximum((P > 0).sum(axis=-1), 1))
+    spread = -np.sum(P * np.log(np.where(P > 0, P, 1.0)), axis=-1)
+    told = {"sink_rate": attention.sink_rate(P), "sink_mass": attention.received(P).mean(axis=-1)}
+    told["attention_entropy"] = (spread.sum(axis=-1) / np.maximum(seen.sum(axis=-1), 1e-300)).mean(axis=-1)
+    return {name: np.append(values, math.nan) for name, values in told.items()}
 
 
 def _attention(weights: Array) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def chosen(n_texts: int, n_tokens: int, vocabulary: int, seed: int, padding: int
 
 
 class Encoder:
-    """Texts to token ids, as the folder of a model says."""
+    """Texts to token ids, as the folder of a model says, or the vocabulary of a .gguf file: `network.words`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = a_path("folder", folder)
@@ -98,23 +98,29 @@ class Encoder:
         return ids
 
     def _choose(self) -> tuple[str, Any]:
+        if self.folder.suffix == ".gguf" and self.folder.is_file():
+            return self._loaded(self.folder.parent, gguf_file=self.folder.name)
         if any((self.folder / name).is_file() for name in TOKENIZERS):
             try:
-                transformers = hub.quiet_transformers()
-                loaded = transformers.AutoTokenizer.from_pretrained(
-                    str(self.folder), trust_remote_code=False, local_files_only=True
-                )
-            except (ValueError, OSError, ImportError, KeyError, AttributeError) as error:
+                return self._loaded(self.folder)
+            except (SpecError, ImportError):
                 if not (self.folder / VOCABULARY).is_file():
-                    said = str(error).splitlines()[0]
-                    raise SpecError(
-                        f"the tokenizer of {self.folder.name!r} cannot be loaded: {said}. {ADVICE}"
-                    ) from error
-            else:
-                return f"{type(loaded).__name__} of transformers", lambda text: list(loaded(text)["input_ids"])
+                    raise
         if (self.folder / VOCABULARY).is_file():
             return VOCABULARY, Pieces(self.folder)
         raise SpecError(f"{self.folder.name!r} has no tokenizer ({', '.join([*TOKENIZERS, VOCABULARY])}). {ADVICE}")
+
+    def _loaded(self, folder: Path, **which: str) -> tuple[str, Any]:
+        """The tokenizer that transformers makes of the files of a folder, or of the vocabulary of a .gguf in it."""
+        try:
+            transformers = hub.quiet_transformers()
+            loaded = transformers.AutoTokenizer.from_pretrained(
+                str(folder), trust_remote_code=False, local_files_only=True, **which
+            )
+        except Exception as error:  # transformers raises many kinds; none of them is ours to explain
+            said = (str(error).splitlines() or [type(error).__name__])[0]
+            raise SpecError(f"the tokenizer of {self.folder.name!r} cannot be loaded: {said}. {ADVICE}") from error
+        return f"{type(loaded).__name__} of transformers", lambda text: list(loaded(text)["input_ids"])
 
 
 ADVICE = "Give token ids instead: --ids FILE, one text a line."

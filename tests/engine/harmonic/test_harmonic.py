@@ -402,7 +402,7 @@ def test_the_front_door_takes_it_by_itself():
         ({"dim": 5}, "It works on the circle and on S\\^2, not in dim=5"),
         ({"dim": 2, "space": "euclidean"}, "not in space='euclidean'"),
         ({"dim": 2, "beta": np.inf}, "beta=inf has no series of waves"),
-        ({"dim": 2, "bias": flock.Alibi(0.1)}, "An ALiBi bias is no function of the angle"),
+        ({"dim": 2, "bias": flock.Alibi(0.1)}, "A bias is no function of the angle"),
         ({"dim": 2, "frozen": flock.Frozen([[1.0, 0.0]])}, "It has no frozen tokens"),
         ({"dim": 3, "query": np.diag([1.0, 2.0, 3.0])}, "On S\\^2 it needs Q'K = c I"),
         ({"dim": 3, "query": -np.eye(3)}, "with c >= 0"),

@@ -11,7 +11,8 @@ import tokenflock as flock
 from tokenflock.engine.implicit.bodies import Grouping, slack
 from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.geometry import circle
-from tokenflock.model import attention, visible
+from tokenflock.masks import visible
+from tokenflock.model import attention
 from tokenflock.options import Window
 from tokenflock.request import Request
 

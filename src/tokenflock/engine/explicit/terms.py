@@ -31,11 +31,14 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, less, log2_masses, masses, visible
+from tokenflock.masks import visible
+from tokenflock.model import Model, less, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
 LOG2E = 1.0 / math.log(2.0)
+# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
+UNSEEN = -1e9
 PRODUCTS_FROM_DIM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
 WEIGHED = ("weighed2", "weighed3")
 NEAR_KERNELS = (*(f"near{d}" for d in range(2, PRODUCTS_FROM_DIM)), "mutual", *WEIGHED)
@@ -152,6 +155,12 @@ def _counts(model: Model, n: int, columns: int) -> Array:
     row = np.arange(n) if len(upto) > 1 else 0
     counts = upto[row, hi] - upto[row, lo]
     return np.concatenate([counts, np.full(columns - n, counts[-1])])
+
+
+def log2_masses(model: Model, n: int) -> Array:
+    """log2 a_ij; a token that a row does not count weighs 2^UNSEEN = 0."""
+    a = masses(model, n)
+    return np.where(a > 0, np.log2(np.where(a > 0, a, 1.0)), UNSEEN)
 
 
 def _masses(model: Model, n: int, columns: int, as_given: bool, dtype: str) -> Array:

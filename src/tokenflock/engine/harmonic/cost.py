@@ -22,7 +22,8 @@ from tokenflock.engine.harmonic.series import (
 )
 from tokenflock.engine.machine import threads
 from tokenflock.engine.traits import traits
-from tokenflock.model import Model, visible
+from tokenflock.masks import visible
+from tokenflock.model import Model
 from tokenflock.options import Window
 from tokenflock.preparation import prepared
 
@@ -71,7 +72,7 @@ BLOCK_S = 5e-6  # a register of waves, whatever the tokens: the blocks are added
 def _mask_of(model: Model) -> str:
     if isinstance(model.mask, Window):
         return "window" if model.mask.causal else "both ways"
-    return model.mask
+    return str(model.mask)
 
 
 def pairs_s(model: Model, n: int) -> float:

@@ -63,6 +63,7 @@ from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, kind_at
+from tokenflock.options import Window
 from tokenflock.schemes import TSIT5
 
 WIDE_FROM = 4_000  # tokens from which a velocity is worth sharing among the cores
@@ -195,7 +196,8 @@ class HarmonicEngine(EnsembleEngine):
             (model.space != "sphere", f"It works on the circle and on S^2, not in space={model.space!r}."),
             (model.dim not in (2, 3), f"It works on the circle and on S^2, not in dim={model.dim}."),
             (math.isinf(model.beta), "beta=inf has no series of waves."),
-            (model.bias is not None, "An ALiBi bias is no function of the angle between tokens."),
+            (model.bias is not None, "A bias is no function of the angle between tokens."),
+            (not isinstance(model.mask, str | Window), "Of masks it knows 'causal', 'full' and flock.Window."),
             (model.frozen is not None, "It has no frozen tokens."),
             (model.masses is not None, "It counts every token once: it has no masses."),
             (model.dim == 3 and not scalar, "On S^2 it needs Q'K = c I."),

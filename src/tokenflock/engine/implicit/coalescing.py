@@ -14,7 +14,8 @@ from tokenflock.engine.implicit.watch import Labels, touching
 from tokenflock.engine.status import COLLAPSED, REGROUP
 from tokenflock.engine.traits import steepest, traits
 from tokenflock.geometry import Array
-from tokenflock.model import Model, masses, sees
+from tokenflock.masks import sees
+from tokenflock.model import Model, masses
 from tokenflock.schemes import Rosenbrock
 from tokenflock.sphere import retract
 

@@ -12,10 +12,11 @@ from tokenflock.engine.compiled import pointers
 from tokenflock.engine.compiled.pointers import Pointer
 from tokenflock.engine.explicit.stepper import by_pairs, state_of
 from tokenflock.engine.explicit.team import team
+from tokenflock.engine.explicit.terms import log2_masses
 from tokenflock.engine.explicit.work import Field, velocity_signature
 from tokenflock.engine.implicit.system import Tokens
 from tokenflock.geometry import Array
-from tokenflock.model import Model, log2_masses
+from tokenflock.model import Model
 
 DTYPE = "float64"  # long times need all digits
 

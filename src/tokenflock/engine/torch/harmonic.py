@@ -60,6 +60,8 @@ def why_not(model: Model) -> str | None:
     """Why a model has no waves here, or None."""
     if model.dim != 2 or model.space != "sphere":
         return "waves are for the circle"
+    if not isinstance(model.mask, str | Window):
+        return "waves are for causal and full masks and for windows"
     if not traits(model).near:
         return "waves need one head with beta Q'K = c I, c >= 0, and nothing but tokens to see"
     b = sharpness(model)

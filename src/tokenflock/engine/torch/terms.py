@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tokenflock.engine.traits import traits
+from tokenflock.errors import EngineError
+from tokenflock.masks import has_table
 from tokenflock.model import Model
 from tokenflock.options import Window
 
@@ -102,6 +104,9 @@ def lay_out(
     query, key and value may have axes for the runs and the heads, (runs, H, ...): every run with weights of its own.
     """
     given = given or {}
+    if not isinstance(model.mask, str | Window) or has_table(model.bias):
+        what = f"mask={model.mask} with bias={type(model.bias).__name__}"
+        raise EngineError(f"torch cannot run {what}: it knows causal, full, windows and ALiBi. Use engine='reference'.")
     assert given.keys() <= GIVEN, f"no weights of a model: {given.keys() - GIVEN}"
     kind, device = DTYPES[dtype], torch.device(device)
     hard = math.isinf(model.beta)
@@ -124,6 +129,7 @@ def lay_out(
         w, a, b = (given[name] if name in given else put(getattr(ff, name)) for name in "wab")
         block = FeedForwardTensors(w, a, b, ff.activation)
     none = torch.zeros((0, model.dim), dtype=kind, device=device)
+    most_slope = torch.finfo(kind).max / 2  # it is multiplied by log2(e)
     return TorchTerms(
         model=model,
         device=device,
@@ -133,7 +139,7 @@ def lay_out(
         less=values - most[..., None, None] * eye.to(kind),
         total=whole - sigma * eye,
         sigma=sigma,
-        slopes=tuple(float(s) for s in np.clip(model.slopes, -torch.finfo(kind).max, torch.finfo(kind).max)),
+        slopes=tuple(float(s) for s in np.clip(model.slopes, -most_slope, most_slope)),
         frozen=none if frozen is None else put(frozen.tokens),
         weights=none[:, 0] if frozen is None else put(frozen.weights),
         masses=None if model.masses is None else put(np.atleast_2d(model.masses)),

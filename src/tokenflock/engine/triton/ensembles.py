@@ -20,6 +20,7 @@ from tokenflock.engine.triton.steps import CLOCK, GOAL, RING, RunShape, integrat
 from tokenflock.engine.triton.steps import begin as first_steps
 from tokenflock.engine.triton.sums import LOG2E, reach_of
 from tokenflock.geometry import Array
+from tokenflock.options import Window
 from tokenflock.schemes import Scheme
 
 MOST_TOKENS, MOST_DIM = 1024, 4
@@ -38,7 +39,8 @@ def supports(terms: TorchTerms, task: Task, n: int) -> bool:
     parts = (model.feedforward, model.frozen, model.bias, model.masses)
     extras = any(part is not None for part in parts) or model.noise or terms.hard or model.n_heads > 1
     steps = isinstance(scheme, Scheme) and scheme.adaptive and len(scheme.b) >= 3
-    return plain and not extras and steps and model.dim <= MOST_DIM and n <= MOST_TOKENS
+    known = isinstance(model.mask, str | Window)
+    return plain and known and not extras and steps and model.dim <= MOST_DIM and n <= MOST_TOKENS
 
 
 def begin(

@@ -11,7 +11,7 @@ from tokenflock.engine.torch.terms import Sums, TorchTerms
 from tokenflock.engine.triton.pairs import VisibleRange, columns_of, sums_of_columns
 from tokenflock.engine.triton.products import MOST, product_sums
 from tokenflock.engine.triton.wide import wide_sums
-from tokenflock.options import Window
+from tokenflock.options import Alibi, Window
 
 FEW = 8  # dim up to which every axis has its own sum
 LOG2E = 1.0 / math.log(2.0)
@@ -32,6 +32,8 @@ def counts(n: int, reach: VisibleRange, device: torch.device) -> Tensor:
 
 def supports(terms: TorchTerms) -> bool:
     """Whether a kernel serves this model; plain torch does the rest."""
+    if not isinstance(terms.model.mask, str | Window) or not isinstance(terms.model.bias, Alibi | None):
+        return False
     if terms.hard or len(terms.frozen) or terms.masses is not None or terms.model.space == "rescaled":
         return False
     return terms.model.dim <= FEW or terms.dtype == torch.float32

@@ -24,6 +24,7 @@ from tokenflock import plot
 from tokenflock.analysis.spectrum import ROWS
 from tokenflock.markup import Markup, joined, markup
 from tokenflock.papers.report import network_figures as figures
+from tokenflock.papers.report import network_working as working
 from tokenflock.papers.report.network_study import FULL, QUICK, NetworkStudy, Say, study
 from tokenflock.papers.report.page import captioned, document, grid, notices, picture
 from tokenflock.store import write_text
@@ -79,7 +80,8 @@ def _figures(made: NetworkStudy) -> dict[str, Draw]:
     if len(made.network.blocks) > 1:
         chosen["tops"] = figures.tops
     rest = {"chance": figures.by_chance, "histograms": figures.histograms, "layers": figures.layers}
-    return {**chosen, **rest, "persistence": figures.by_radius, "ablations": figures.ablations}
+    more: dict[str, Draw] = {"field": lambda one: working.field(one.fields), "betas": working.betas}
+    return {**chosen, **rest, "persistence": figures.by_radius, "ablations": figures.ablations, **more}
 
 
 def _drawn(draw: Draw, made: NetworkStudy, folder: Path, name: str) -> Markup:
@@ -119,6 +121,7 @@ def _facts(made: NetworkStudy) -> Facts:
         "hidden_states": {"by": made.engine, "blocks_differ_by": made.apart, **means},
         "ablations": made.ablations,
         "predicted_and_simulated": observed,
+        **working.numbers(made),
         "notes": made.notes,
         "seconds": made.seconds,
     }
@@ -153,6 +156,9 @@ def _page(made: NetworkStudy, facts: Facts, pictures: dict[str, Markup], quick: 
         ("Every head", _heads(made, facts)),
         ("By chance?", joined([_by_chance(made), pictures["chance"]])),
         ("Predicted and simulated, head by head", _simulated(made)),
+        ("At what beta it runs, and for how long", joined([pictures["betas"], working.beta_table(made)])),
+        ("Prediction against what happens", working.against_table(made)),
+        ("What interpretability measures", pictures["field"]),
         ("Overlaps, layer by layer", pictures["histograms"]),
         ("Clusters at every radius", pictures["persistence"]),
         ("Hidden states of the model", pictures["layers"]),
@@ -193,6 +199,7 @@ def _summary(made: NetworkStudy, facts: Facts) -> Markup:
         f"The model's own tokens: {ends}; {clusters[-1]:.0f} clusters of {tokens:.0f} tokens.",
         _gathers(made),
         _agreement(made),
+        *working.summary(made),
     ]
     if made.apart is not None:
         lines.append(f"Our blocks in numpy give the hidden states of transformers to {made.apart:.0e} of their length.")

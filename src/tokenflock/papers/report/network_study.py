@@ -22,7 +22,7 @@ from tokenflock.errors import EngineError, FileError, MissingExtra, SpecError
 from tokenflock.geometry import Array
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network
-from tokenflock.transformer import behaviour, chance, prediction, record, stack, states, wording
+from tokenflock.transformer import against, behaviour, chance, prediction, record, stack, states, wording, working
 from tokenflock.transformer.block import Parts
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ ABLATIONS: dict[str, Parts] = {
 SMALL, RARE = (1, 2, 3, 4, 5, 6), (8, 12)
 GAUSSIAN = 200  # heads drawn to be compared with the trained ones
 MOST_SIMULATED = 32  # heads
+MOST_COMPARED = 400  # heads beside their theory: a second for some twenty
 LARGEST_SUM = 1100  # hidden size up to which the value matrix of a whole layer is classified
 
 
@@ -57,10 +58,11 @@ class Sizes:
     samples: int = 2_000
     simulated: int = 32  #: tokens of a simulated head
     rare: tuple[int, ...] = RARE
+    compared: int = 4  #: texts on which heads stand beside their theory
 
 
 FULL = Sizes()
-QUICK = Sizes(n_tokens=32, n_texts=2, samples=500, simulated=16, rare=(8,))
+QUICK = Sizes(n_tokens=32, n_texts=2, samples=500, simulated=16, rare=(8,), compared=2)
 
 
 @dataclass
@@ -84,6 +86,10 @@ class NetworkStudy:
     subspaces: dict[int, Array] = field(default_factory=dict)  #: L of the sum of the value matrices of a layer
     ablations: dict[str, Any] = field(default_factory=dict)  #: name -> curves, or why there are none
     simulated: list[dict[str, Any]] = field(default_factory=list)
+    work: Any = None  #: transformer.working.measure, all texts
+    compared: Any = None  #: transformer.against.heads, some texts
+    switched: Any = None  #: transformer.against.layers, some texts
+    fields: list[xr.Dataset] = field(default_factory=list)  #: behaviour.survey of every text
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -109,6 +115,8 @@ def study(
         "hidden states": _states,
         "which part does what": _ablate,
         "predicted and simulated heads": _simulate,
+        "at what beta the heads run": _work,
+        "heads beside their theory and null models": _compare,
     }
     for words, step in steps.items():
         say(words)
@@ -136,7 +144,7 @@ def _inputs(made: NetworkStudy, texts: Path | None, ids: Path | None) -> None:
         made.inputs = [generator.standard_normal(shape) for _ in range(sizes.n_texts)]
         made.read = f"{sizes.n_texts} images of Gaussian noise, seed {made.seed}"
     elif texts is not None:
-        encode = wording.Encoder(net.folder)
+        encode = wording.Encoder(net.words)
         said = wording.lines(texts)
         made.inputs = [wording.check(encode(t), size, most, f"text {k + 1}") for k, t in enumerate(said)]
         made.read = f"{len(said)} texts of {texts.name}, cut into tokens by {encode.kind}"
@@ -150,9 +158,12 @@ def _inputs(made: NetworkStudy, texts: Path | None, ids: Path | None) -> None:
             f"{sizes.n_texts} times {n} random tokens of the model's own vocabulary, seed {made.seed} "
             "(real text: --text FILE)"
         )
-    short = [k for k, given in enumerate(made.inputs) if given.ndim == 1 and len(given) < 2]
+    short = [k for k, given in enumerate(made.inputs) if given.ndim == 1 and len(given) < 3]
     if short:
-        raise SpecError(f"line {short[0] + 1} has one token. Wanted: at least two, of one there is nothing to compare.")
+        count = len(made.inputs[short[0]])
+        raise SpecError(
+            f"line {short[0] + 1} has {count} token(s). Wanted: at least three. Leave it out, or lengthen it."
+        )
 
 
 def _heads(made: NetworkStudy) -> None:
@@ -243,3 +254,25 @@ def _simulate(made: NetworkStudy) -> None:
             head = prediction.theory(layers[l], h, hidden[l][: made.sizes.simulated])
             found = {scheme: prediction.observe(head, scheme)[0] for scheme in prediction.SCHEMES}
             made.simulated.append({"layer": l, "head": h, "theory": head, **found})
+
+
+def _work(made: NetworkStudy) -> None:
+    """The effective beta and step of every head on every text, and the measures of the field at that beta."""
+    made.work = working.measure(made.network, made.inputs)
+    beta = float(made.work["beta_norms"].median())
+    with one_thread():
+        made.fields = [behaviour.survey(run, beta) for run in made.runs]
+
+
+def _compare(made: NetworkStudy) -> None:
+    """Every head beside its theory and null models; of many heads those of evenly chosen layers."""
+    net = made.network
+    some = made.inputs[: made.sizes.compared]
+    count = max(1, min(net.n_layers, MOST_COMPARED // net.n_heads))
+    layers = sorted({int(l) for l in np.linspace(0, net.n_layers - 1, count).round()})
+    if len(layers) < net.n_layers:
+        made.notes.append(
+            f"Beside their theory stand the heads of {len(layers)} of {net.n_layers} layers, evenly chosen."
+        )
+    made.compared = against.heads(net, some, seed=made.seed, layers=layers)
+    made.switched = against.layers(net, some)

@@ -103,7 +103,7 @@ class Problem:
                 raise unknown("control", name, CONTROLS)
         if self.rest not in ("zero", "model"):
             raise unknown("rest", self.rest, ("zero", "model"))
-        if self.model.space != "sphere" or self.model.norm.kind != "post" or self.model.noise:
+        if self.model.space != "sphere" or self.model.norm.kind != "post" or self.model.noisy:
             advice = "Use space='sphere', layer_norm='post' and no noise."
             raise bad("model", self.model.space, "unit tokens that move by attention alone", advice)
         object.__setattr__(self, "start", check_start(self.model, self.start))

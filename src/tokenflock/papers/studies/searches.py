@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tokenflock.geometry import Array
-from tokenflock.model import visible
+from tokenflock.masks import visible
 from tokenflock.papers.studies import steering_kernels as kernels
 from tokenflock.papers.studies.problem import CONTROLS, Controls, Problem
 from tokenflock.schemes import TSIT5
