@@ -201,7 +201,8 @@ def rows_of(weight: Any, shape: Shape) -> Any:
                 sums = pull(sums, pairs, frozen, j, i, held, a * w)
                 total, lowest = count_in(w, a, total, lowest)
             keep(sums, pairs, i)
-            count = load(lines, COUNTS + pairs.call.head, i)
+            line = COUNTS + pairs.call.head if lines.shape[0] > COUNTS + 1 else COUNTS
+            count = load(lines, line, i)
             store(pairs.per_token, 0, i, factor(pairs, total, count, top, lowest))
 
     return rows

@@ -9,6 +9,7 @@ import numpy as np
 
 from tokenflock.engine.compiled.lanes import BYTES, PAD
 from tokenflock.engine.explicit import own_kernels
+from tokenflock.engine.explicit.entries import NO_GRAPH, UNSEEN, laid_out, mass_of
 from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
 from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
 from tokenflock.engine.explicit.products import TILE
@@ -32,19 +33,19 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.masks import sees, visible
-from tokenflock.model import LARGEST_EXPONENT, Model, biases, less, masses
+from tokenflock.masks import graph, has_table, is_interval, sees, visible
+from tokenflock.model import Model, biases, less, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
 LOG2E = 1.0 / math.log(2.0)
-# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
-UNSEEN = -1e9
+ROWS = 256  # looked at together where all pairs are
 PRODUCTS_FROM_DIM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
 WEIGHED = ("weighed2", "weighed3")
 NEAR_KERNELS = (*(f"near{d}" for d in range(2, PRODUCTS_FROM_DIM)), "mutual", *WEIGHED)
 GENERAL_KERNELS = tuple(f"general{d}" for d in range(2, PRODUCTS_FROM_DIM))
 PRODUCTS = ("products", "mutual_products")
+GRAPHS = ("graph1", "graph2", "graph3", "graph")
 
 
 def columns_for(n: int) -> int:
@@ -59,6 +60,8 @@ def kernel_for(model: Model) -> str:
         return own_kernels.name_of(model)
     if not special.ordinary and not model.varying:
         return "general"
+    if not is_interval(model.mask) or has_table(model.bias):
+        return f"graph{model.dim}" if model.dim <= 3 else "graph"
     extra = model.bias is not None or model.masses is not None
     if model.space == "rescaled" and not math.isinf(model.beta):
         if extra:
@@ -118,7 +121,8 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     if model.space == "rescaled" and layer_step:
         step = np.eye(d) + layer_step * total
         values, rho = np.linalg.solve(step, values), float(np.abs(np.linalg.eigvals(step)).max())
-    lo, hi = (np.concatenate([v, np.full(columns - n, v[-1])]) for v in visible(model.mask, n))
+    by_graph, as_given = kernel in GRAPHS, hard or kernel in WEIGHED or not model.usual
+    lo, hi = (np.concatenate([v, np.full(columns - n, v[-1])]) for v in visible("full" if by_graph else model.mask, n))
     frozen, weights = (
         (np.zeros((0, d)), np.zeros(0)) if model.frozen is None else (model.frozen.tokens, model.frozen.weights)
     )
@@ -129,16 +133,21 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     def own(array: Numbers, kind: str = dtype) -> Numbers:
         return np.array(array, dtype=kind, order="C")
 
+    seen = laid_out(model, n) if by_graph else NO_GRAPH
     return Terms(
         numbers=_numbers(model, kernel, n, form, mu, rho),
         heads=own(np.stack([form, values, less(values)])),
         flow=own(total - mu * np.eye(d), "float64"),
         slopes=own(model.slopes * unit, "float64"),
         rows=own(np.concatenate([np.stack([lo, hi]), _divisors(model, n, columns, float(weights.sum()))])),
-        frozen=own(np.concatenate([frozen.T, (weights if hard or not model.usual else np.log2(weights))[None]])),
-        masses=own(_masses(model, n, columns, hard or kernel in WEIGHED or not model.usual, dtype)),
+        frozen=own(np.concatenate([frozen.T, (weights if unit == 1.0 else np.log2(weights))[None]])),
+        masses=own(
+            seen.extra if by_graph else _masses(model, n, columns, hard or kernel in WEIGHED or not model.usual, dtype)
+        ),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
+        starts=seen.starts,
+        entries=seen.entries,
     )
 
 
@@ -162,22 +171,37 @@ def unit_of(model: Model) -> float:
 def _divisors(model: Model, n: int, columns: int, fixed: float) -> Array:
     """What rows are divided by where that is a count (E3), (E16), (1 or H, columns), frozen tokens among them."""
     norm = model.divisor
-    if model.usual:
-        return _counts(model, n, columns)[None] + fixed
-    counted = np.where(sees(model.mask, n), masses(model, n), 0.0)
-    if not norm.own:
-        np.fill_diagonal(counted, 0.0)
+    if norm.kind == "none":
+        return np.ones((1, columns))
     if norm.kind == "positions":
-        lines = (counted * np.exp(biases(model, n))).sum(axis=-1) + fixed
-    else:
-        lines = np.broadcast_to(counted.sum(axis=-1) + fixed, (model.n_heads, n))
-    scale = {"none": np.zeros_like(lines) + 1.0, "scaled-count": lines * math.exp(min(model.beta, LARGEST_EXPONENT))}
-    return np.pad(scale.get(norm.kind, lines), ((0, 0), (0, columns - n)), mode="edge")
+        parts = [_seen_by_positions(model, n, i, min(i + ROWS, n)) for i in range(0, n, ROWS)]
+        return np.pad(np.concatenate(parts, axis=1) + fixed, ((0, 0), (0, columns - n)), mode="edge")
+    counts = np.atleast_2d(_counts(model, n, columns)) + fixed
+    if not norm.own:
+        own = masses(model, n)
+        counts[:, :n] -= own if len(own) == 1 else np.diagonal(own)
+    return counts
+
+
+def _seen_by_positions(model: Model, n: int, first: int, stop: int) -> Array:
+    """sum_k a_ik e^bias_ik of some rows, (H, stop - first)."""
+    a = masses(model, n)
+    counted = np.where(sees(model.mask, n, first, stop), a if len(a) == 1 else a[first:stop], 0.0)
+    if not model.divisor.own:
+        rows = np.arange(first, stop)
+        counted[..., rows - first, rows] = 0.0
+    shares: Array = (counted * np.exp(biases(model, n, first, stop))).sum(axis=-1)
+    return shares
 
 
 def _counts(model: Model, n: int, columns: int) -> Array:
     """(E3) sum_k a_ik over the visible k of every row; padding repeats the last row."""
-    (lo, hi), counted = visible(model.mask, n), masses(model, n)
+    counted = masses(model, n)
+    if not is_interval(model.mask):
+        found = graph(model.mask, n)
+        sums = np.bincount(found.rows, mass_of(model, found), found.heads * n).reshape(-1, n)
+        return np.pad(sums, ((0, 0), (0, columns - n)), mode="edge")
+    lo, hi = visible(model.mask, n)
     upto = np.concatenate([np.zeros((len(counted), 1)), counted.cumsum(axis=1)], axis=1)
     row = np.arange(n) if len(upto) > 1 else 0
     counts = upto[row, hi] - upto[row, lo]
@@ -216,7 +240,7 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
 
     tokens = make(8, d, columns)
     scaled = make(3 if kernel == "mutual" else d, columns) if short or terms.numbers["scaled"] else None
-    own: dict[str, Numbers] = {}
+    own: dict[str, Any] = {}
     if kernel == "mutual":
         own = {"partial": make(min(MOST_CHUNKS, max(LEAST_CHUNKS, n // 128)), 4, columns)}
     elif kernel == "products":
@@ -226,6 +250,13 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
         own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
     elif terms.numbers["own"]:
         own = {"per_token": make(1, columns)}
+    elif kernel in GRAPHS:
+        fixed = terms.frozen.shape[1]
+        longest = int(np.diff(terms.starts).max(initial=0))
+        pad = d if d <= 3 else -(-d // (m := BYTES // dtype.itemsize)) * m
+        own = {"by_rows": make(1 if d <= 3 else 2, n + fixed, pad), "tile": make(1, longest + BYTES + pad)}
+        own |= {"starts": terms.starts, "entries": terms.entries}
+        own["by_rows"][0, n:, :d] = terms.frozen[:d].T
     elif kernel.startswith("leader"):
         own = {"per_token": make(d + 1, columns)}
     queue = np.zeros(QUEUE_SIZE, dtype=np.int64)

@@ -102,13 +102,14 @@ def _weigh_all(field, h, inverse):
     """p becomes the pull and z the mass of head h, from the sums that stand there."""
     terms, pairs, numbers = field.terms, field.work.pairs, field.terms.numbers
     p, z, top, call = pairs.p, pairs.z, pairs.top, pairs.call
+    counts = terms.rows[COUNTS + h if terms.rows.shape[0] > COUNTS + 1 else COUNTS]
     for i in range(numbers.n):
         peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.scaled else np.float64(top[0, i])
         call.undecided = max(call.undecided, abs(z[0, i] - np.floor(z[0, i] + 0.5)))
         if numbers.own:
             weight = pairs.per_token[0, i]
         else:
-            weight = p.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
+            weight = p.dtype.type(_weigh(numbers, counts, peak, i, z[0, i]))
         z[0, i] *= weight
         weight *= p.dtype.type(inverse)
         for a in range(p.shape[0]):
@@ -184,7 +185,7 @@ def _rescaled_heads(sums, part, field):
             drive[a, i] = 0.0
     for h in range(terms.heads.shape[1]):
         queries(work, h)
-        call.slope, call.level = terms.slopes[h], 0.0
+        call.head, call.slope, call.level = h, terms.slopes[h], 0.0
         sums(part, work.pairs)
         _weigh_all(field, h, 1.0)
         _apply(terms.numbers.scalar_value != 0, terms.heads[VALUE, h], p, work.tokens[SPARE], drive)
