@@ -141,9 +141,7 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
         slopes=own(model.slopes * unit, "float64"),
         rows=own(np.concatenate([np.stack([lo, hi]), _divisors(model, n, columns, float(weights.sum()))])),
         frozen=own(np.concatenate([frozen.T, (weights if unit == 1.0 else np.log2(weights))[None]])),
-        masses=own(
-            seen.extra if by_graph else _masses(model, n, columns, hard or kernel in WEIGHED or not model.usual, dtype)
-        ),
+        masses=own(seen.extra if by_graph else _masses(model, n, columns, as_given, dtype)),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
         starts=seen.starts,
