@@ -16,10 +16,11 @@ import numpy as np
 
 from tokenflock.engine.contract import Bodies, Outcome, Stepper, Task
 from tokenflock.geometry import Array
-from tokenflock.model import Model, is_scalar
+from tokenflock.model import Model
 from tokenflock.options import Frozen
 from tokenflock.preparation import prepared
 from tokenflock.schemes import Rosenbrock
+from tokenflock.sphere import is_scalar
 
 EPS = float(np.finfo(np.float64).eps)
 
