@@ -9,6 +9,7 @@ import sys
 import tempfile
 from functools import lru_cache
 from hashlib import blake2b
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import Any
 
@@ -124,19 +125,19 @@ def shape_of(model: Model) -> Shape:
 def _module(source: str) -> ModuleType:
     """The module of a source, which stands in a file beside the kernels that are kept."""
     digest = blake2b(source.encode(), digest_size=12).hexdigest()
-    path = folder() / "own" / f"k{digest}.py"
+    path = folder() / "own" / f"k{digest}.kernel"  # no .py: what is kept is named after those
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False) as file:
             file.write(source)
         os.replace(file.name, path)  # whole or not at all: another process may be looking
     name = f"tokenflock_own_{digest}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    loader = SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
     assert spec
-    assert spec.loader
     made = importlib.util.module_from_spec(spec)
     sys.modules[name] = made  # kept code finds its names by that of its module
-    spec.loader.exec_module(made)
+    loader.exec_module(made)
     return made
 
 
