@@ -20,7 +20,8 @@ import tokenflock as flock
 from run import machine
 
 RTOL, ATOL, BETA, T_END = 1e-6, 1e-9, 64.0, 1e30
-PEER_S = 300.0  # after which a peer is given up
+PEER_S = 300.0  # after which a peer is given up, if not said otherwise
+LARGE = 500  # unknowns from which CVODE factorises by LAPACK
 
 
 def circle(angles: np.ndarray) -> np.ndarray:
@@ -31,12 +32,14 @@ def circle(angles: np.ndarray) -> np.ndarray:
 class Peer:
     """theta_i' = sum_j A_ij sin(theta_j - theta_i), A a softmax of beta cos(theta_i - theta_j), by CVODE."""
 
-    def __init__(self, beta: float, causal: bool, start: np.ndarray) -> None:
+    def __init__(self, beta: float, causal: bool, start: np.ndarray, seconds: float = PEER_S) -> None:
         from sksundae.cvode import CVODE
 
-        self.beta, self.start, self.began = beta, start, 0.0
+        self.beta, self.start, self.began, self.seconds, self.last = beta, start, 0.0, seconds, 0.0
+        self.jacobians = 0
         self.hidden = np.triu(np.full((len(start),) * 2, -np.inf), 1) if causal else 0.0
-        options = {"rtol": RTOL, "atol": ATOL, "max_num_steps": 10**6, "linsolver": "dense", "first_step": 1e-4}
+        options = {"rtol": RTOL, "atol": ATOL, "max_num_steps": 10**6, "first_step": 1e-4}
+        options["linsolver"] = "lapackdense" if len(start) >= LARGE else "dense"
         self.solver = CVODE(self._rate, jacfn=self._jacobian, **options)
 
     def _weights(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -45,12 +48,14 @@ class Peer:
         return a / a.sum(axis=1, keepdims=True), gap
 
     def _rate(self, t: float, theta: np.ndarray, out: np.ndarray) -> None:
-        if time.perf_counter() - self.began > PEER_S:
+        self.last = t
+        if time.perf_counter() - self.began > self.seconds:
             raise TimeoutError
         a, gap = self._weights(theta)
         out[:] = (a * np.sin(gap)).sum(axis=1)
 
     def _jacobian(self, t: float, theta: np.ndarray, rate: np.ndarray, out: np.ndarray) -> None:
+        self.jacobians += 1
         a, gap = self._weights(theta)
         sine = np.sin(gap)
         pull = (a * sine).sum(axis=1, keepdims=True)
@@ -59,14 +64,15 @@ class Peer:
 
     def __call__(self, t_end: float) -> dict[str, Any]:
         """Seconds, and how far it came."""
-        self.began = time.perf_counter()
+        self.began, self.jacobians = time.perf_counter(), 0
         try:
             found = self.solver.solve(np.array([0.0, t_end]), self.start)
             reached, ok = float(found.t[-1]), bool(found.success)
             place = found.y[-1]
         except TimeoutError:
-            reached, ok, place = math.nan, False, None
-        return {"seconds": time.perf_counter() - self.began, "reached": reached, "success": ok, "place": place}
+            reached, ok, place = self.last, False, None
+        spent = time.perf_counter() - self.began
+        return {"seconds": spent, "reached": reached, "success": ok, "place": place, "jacobians": self.jacobians}
 
 
 def clusters(angles: np.ndarray) -> int:
@@ -75,18 +81,18 @@ def clusters(angles: np.ndarray) -> int:
     return int((np.diff(np.append(around, around[0] + 2 * math.pi)) > 1e-3).sum())
 
 
-def compare(name: str, n: int, causal: bool, turns: int, peer: bool = True, **options: Any) -> dict[str, Any]:
-    """Our run to T_END and the peer's, in turns."""
+def compare(name: str, n: int, causal: bool, turns: int, peer: float = PEER_S, **options: Any) -> dict[str, Any]:
+    """Our run to T_END and the peer's, in turns; peer: the seconds after which it is given up, none if 0."""
     angles = np.random.default_rng(0).uniform(0, 2 * math.pi, n)
     model = flock.Model(dim=2, beta=BETA, mask="causal" if causal else "full")
 
-    def ours() -> tuple[float, Any]:
+    def ours(tokens: int = n) -> tuple[float, Any]:
         began = time.perf_counter()
-        run = flock.simulate(model, circle(angles), T_END, times=[T_END], progress=False, **options)
+        run = flock.simulate(model, circle(angles[:tokens]), T_END, times=[T_END], progress=False, **options)
         return time.perf_counter() - began, run
 
-    ours()
-    other = Peer(BETA, causal, angles) if peer else None
+    ours() if n <= 10_000 else ours(40_000)  # warm
+    other = Peer(BETA, causal, angles, peer) if peer else None
     mine, theirs = [], []
     for _ in range(turns):
         mine.append(ours())
@@ -96,6 +102,7 @@ def compare(name: str, n: int, causal: bool, turns: int, peer: bool = True, **op
     if other is not None:
         best = min(theirs, key=lambda one: one["seconds"])
         row |= {"cvode_seconds": round(best["seconds"], 2), "cvode_reached": best["reached"]}
+        row |= {"cvode_jacobians": best["jacobians"], "cvode_done": best["success"]}
         if best["success"]:
             row["ratio"] = round(best["seconds"] / row["seconds"], 1)
         if best["place"] is not None:
@@ -123,6 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--peer-seconds", type=float, default=PEER_S, help="after which CVODE is given up")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     five = [0.0, 0.41, 1.3, 2.2, 3.6]
@@ -134,11 +142,13 @@ def main() -> None:
     }
     if not given.quick:
         jobs |= {
-            "causal n=2000": lambda: compare("causal n=2000", 2_000, True, 1),
-            "full n=2000": lambda: compare("full n=2000", 2_000, False, 1, peer=False),
-            "skeleton n=200": lambda: compare("skeleton n=200", 200, True, 3, peer=False, scheme="skeleton"),
-            "skeleton n=2000": lambda: compare("skeleton n=2000", 2_000, True, 3, peer=False, scheme="skeleton"),
-            "skeleton n=1e6": lambda: compare("skeleton n=1e6", 10**6, True, 1, peer=False, scheme="skeleton"),
+            "causal n=2000 alone": lambda: compare("causal n=2000", 2_000, True, 1, 0),
+            "full n=2000 alone": lambda: compare("full n=2000", 2_000, False, 1, 0),
+            "skeleton n=200": lambda: compare("skeleton n=200", 200, True, 3, 0, scheme="skeleton"),
+            "skeleton n=2000": lambda: compare("skeleton n=2000", 2_000, True, 3, 0, scheme="skeleton"),
+            "skeleton n=1e6": lambda: compare("skeleton n=1e6", 10**6, True, 1, 0, scheme="skeleton"),
+            "causal n=2000 beside": lambda: compare("causal n=2000", 2_000, True, 1, given.peer_seconds),
+            "full n=2000 beside": lambda: compare("full n=2000", 2_000, False, 1, given.peer_seconds),
         }
     rows = []
     for name, job in jobs.items():

@@ -31,7 +31,7 @@ from tokenflock.papers.studies import coarsening, ledger
 Cell = tuple[str, int, int, float]
 RUNS = 100
 BETAS = (16.0, 64.0, 256.0, 1024.0, 4096.0)
-ON_GPU = 3  # processes whose first phases share the GPU
+ON_GPU = 4  # processes whose first phases share the GPU
 
 
 def grid(d: int, n: int, betas: Iterable[float]) -> list[Cell]:
@@ -40,13 +40,16 @@ def grid(d: int, n: int, betas: Iterable[float]) -> list[Cell]:
 
 
 # In the order of their worth: what ends first is kept.
-CORES = [*grid(2, 1000, BETAS), *grid(3, 1000, BETAS), *grid(2, 10_000, BETAS)]
+CORES = [*grid(2, 1000, BETAS), *grid(3, 1000, BETAS[:3]), *grid(2, 10_000, (64.0, 4096.0))]
+CORES += [*grid(3, 1000, BETAS[3:]), *grid(2, 10_000, (16.0, 256.0, 1024.0))]
 CORES += grid(2, 100_000, (64.0, 4096.0, 16.0, 256.0, 1024.0))
 GPU = [
-    *grid(3, 10_000, (64.0, 16.0, 256.0)),
-    *grid(2, 1_000_000, (64.0, 4096.0)),
-    *grid(3, 10_000, (1024.0,)),
+    *grid(2, 1_000_000, (64.0,)),
+    *grid(3, 10_000, (64.0,)),
+    *grid(2, 1_000_000, (4096.0,)),
+    *grid(3, 10_000, (256.0, 16.0)),
     *grid(2, 1_000_000, (16.0, 256.0, 1024.0)),
+    *grid(3, 10_000, (1024.0,)),
     *grid(3, 100_000, (64.0, 16.0, 256.0)),
 ]
 
@@ -85,11 +88,22 @@ def work(tasks: Any, done: Any, engine: str, until: float) -> None:
     done.put(None)
 
 
+def compile_one(mask: str, d: int, n: int, beta: float) -> None:
+    """The kernels of a cell, kept on disk."""
+    coarsening.follow(to_sphere(np.random.default_rng(0), (n, d)), beta, mask)
+
+
 def compile_all() -> None:
-    """What all processes that are forked share."""
-    for mask in coarsening.MASKS:
-        for d, n, beta in ((2, 200, 64.0), (3, 200, 64.0), (3, 1000, 16.0), (3, 1000, 4096.0), (2, 40_000, 64.0)):
-            coarsening.follow(to_sphere(np.random.default_rng(0), (n, d)), beta, mask)
+    """What all processes that are forked share: compiled side by side, then read from disk."""
+    cases = ((2, 200, 64.0), (3, 200, 64.0), (3, 1000, 16.0), (3, 1000, 1024.0), (2, 40_000, 64.0))
+    cells = [(mask, *case) for mask in coarsening.MASKS for case in cases]
+    workers = [multiprocessing.get_context("spawn").Process(target=compile_one, args=cell) for cell in cells]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for cell in cells:
+        compile_one(*cell)
 
 
 def run(out: Path, seconds: float, runs: int, cores: int, gpu: bool, only: str) -> None:

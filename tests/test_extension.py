@@ -197,3 +197,23 @@ def test_the_new_tokens_must_fit():
         flock.extend(made(), flock.uniform(1, 2, runs=2))
     with pytest.raises(SpecError, match="The last axis must be the model's dim"):
         flock.extend(made(), flock.uniform(1, 3))
+
+
+@pytest.mark.parametrize("t_end", [1e-60, 1e60])
+def test_times_of_any_size_are_read_in_a_unit_of_their_own(t_end):
+    """The interpolant multiplies eight times: its products would be 0, or beyond float64."""
+
+    def longer(t_end):
+        model, times = Model(dim=2, value=np.eye(2) / t_end), np.linspace(0.0, t_end, 200)
+        run = simulate(model, flock.uniform(5, 2, seed=1), t_end, times=times, rtol=1e-9, atol=1e-11)
+        return flock.extend(run, flock.uniform(2, 2, seed=7))["x"].values
+
+    assert np.abs(longer(t_end) - longer(1.0)).max() < 1e-7
+
+
+def test_more_frames_than_any_memory_holds_are_not_asked_for():
+    run = simulate(
+        Model(dim=2), flock.uniform(5, 2, seed=1), 1e300, times=np.linspace(0.0, 1e300, 40), scheme="rosenbrock"
+    )
+    with pytest.raises(SpecError, match="more than 100,000,000 equal steps"):
+        flock.extend(run, flock.uniform(2, 2, seed=7))

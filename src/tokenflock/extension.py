@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 NODES = 4  # frames that a polynomial goes through, with their velocities: an error of order 2 NODES
 FEWEST = NODES + 1
+MOST_FRAMES = 1e8  # more than any memory holds: such a run has no useful advice
 ADAPTIVE = ("tsit5", "rosenbrock", "auto")
 
 
@@ -147,6 +148,8 @@ class Path:
             given = f"a run with {len(times)} frames, time 0 among them"
             raise bad("run", given, f"at least {FEWEST}", "Repeat it with more: flock.again(run, times=...).")
         self.times, self.x = times, x
+        # The interpolant multiplies up to eight times: in this unit none of them is beyond float64, or below it.
+        self._unit = math.ldexp(0.5, math.frexp(float(times[-1]))[1])
         engine = Request(model, float(times[-1]), scheme="tsit5", rtol=rtol, atol=atol).engine_for(x.shape[1])
         known = 0 if v is None else len(v)  # an extended run has them, but for a frame put before its first
         made = [engine.velocity(model, frame) for frame in x[: len(x) - known]]
@@ -164,17 +167,19 @@ class Path:
 
     def _through(self, nodes: Any, t: float) -> Array:
         # Off the sphere by no more than the error: to put them back would take longer than to see them.
-        return hermite(t, self.times[nodes].tolist(), self.x[nodes], self.v[nodes])
+        times = (self.times[nodes] / self._unit).tolist()
+        return hermite(t / self._unit, times, self.x[nodes], self.v[nodes] * self._unit)
 
     def _check(self, rtol: float, atol: float) -> None:
         """Refuse frames that are too far apart, and say how many it takes."""
-        t, half = self.times, NODES // 2
+        t, half = self.times / self._unit, NODES // 2
         inner = range(half, len(t) - half) if len(t) > FEWEST else [half]
         # The error is a derivative times the product of (t - node)^2: the first is read off at the frames.
         derivative = []
         for k in inner:
             nodes = np.array([k - 2, k - 1, k + 1, k + 2])
-            miss = np.linalg.norm(self._through(nodes, t[k]) - self.x[k], axis=-1)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is off by so much is refused below
+                miss = np.linalg.norm(self._through(nodes, self.times[k]) - self.x[k], axis=-1)
             allowed = atol + rtol * np.linalg.norm(self.x[k], axis=-1)
             derivative.append(float((miss / allowed).max()) / float(np.prod(t[k] - t[nodes]) ** 2))
         errors = np.empty(len(t) - 1)
@@ -192,7 +197,14 @@ class Path:
         t = self.times
         # What would do; sparse frames gain less than the order 2 NODES promises, so two orders less are counted on.
         widths = np.diff(t) * np.maximum(errors, 1e-300) ** (-1.0 / (2 * NODES - 2))
-        needed = math.ceil(1.2 * float(t[-1]) / float(widths.min())) + 1
+        steps, shortest = 1.2 * float(t[-1]), float(widths.min())
+        if not steps < MOST_FRAMES * shortest:
+            raise SpecError(
+                f"the frames of this run are too far apart to extend it: between t = {t[worst]:.4g} and "
+                f"{t[worst + 1]:.4g} its tokens cannot be found to its tolerance, and more than {MOST_FRAMES:,.0f} "
+                "equal steps would be needed. Run all tokens with flock.simulate."
+            )
+        needed = math.ceil(steps / shortest) + 1
         raise SpecError(
             f"the frames of this run are too far apart to extend it: between t = {t[worst]:.4g} and {t[worst + 1]:.4g} "
             f"its tokens cannot be found to its tolerance (off by {errors[worst]:.1e} times that). About {needed:,} "

@@ -21,6 +21,7 @@ from tokenflock.arguments import flag, function, instance, named, positive, real
 from tokenflock.engine.traits import OPTIONS, unknown_options
 from tokenflock.errors import SpecError, bad, clash, missing, unknown
 from tokenflock.model import Model
+from tokenflock.of_runs import check_single
 from tokenflock.request import ATOL, RTOL, SEED, check_model, check_tokens, fixed_step, increasing_times, tolerances
 from tokenflock.schemes import Rosenbrock, scheme_named
 from tokenflock.stepping import MOST_STEPS
@@ -289,6 +290,7 @@ def gradient(
 
 def _check_model(model: Any) -> None:
     check_model(model)
+    check_single(model)
     if unknown := unknown_options(model, OPTIONS | {"varying"}):
         raise SpecError(f"Flow does not know the option {unknown[0]}. flock.simulate does, without gradients.")
     if math.isinf(model.beta):

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from tokenflock.geometry import Array
-from tokenflock.model import Model, drive, feedforward, flow_at_layer, kind_at, pulls, size_of
+from tokenflock.model import Model, drive, feedforward, kind_at, pulls, size_of
+from tokenflock.rescaling import flow_at_layer
 from tokenflock.sphere import retract
 from tokenflock.varying import SLIGHTLY
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokenflock.errors import bad
 from tokenflock.geometry import Array
-from tokenflock.positions import Absolute, Rope, angles, turn
-from tokenflock.rules import check_counts
+from tokenflock.masks import n_fixed
+from tokenflock.positions import Absolute, Rope, angles, n_given, turn
 
 if TYPE_CHECKING:
     from tokenflock.model import Model
@@ -24,8 +25,8 @@ def looked(model: Model, x: Array, side: str) -> Array:
         y = np.einsum("nhkd,nd->hnk", own[model.groups.labels], y)
     elif (shared := getattr(model, side)) is not None:
         y = y @ np.swapaxes(shared, -1, -2)
-    y = np.broadcast_to(y, (model.n_heads, len(x), model.width))
-    return turn(y, angles(model.position, model.width, len(x))) if isinstance(model.position, Rope) else y
+    y = np.broadcast_to(y, (model.n_heads, len(x), width_of(model)))
+    return turn(y, angles(model.position, width_of(model), len(x))) if isinstance(model.position, Rope) else y
 
 
 def betas(model: Model) -> Array:
@@ -34,3 +35,31 @@ def betas(model: Model) -> Array:
         return np.array([1.0 if math.isinf(model.beta) else model.beta])
     beta: Array = model.groups.beta[model.groups.labels]
     return beta
+
+
+def tokens_of(model: Model) -> int | None:
+    """For how many tokens a model says something of every single one; None: for any number."""
+    own = (n_fixed(part) for part in (model.masses, model.mask, model.bias))
+    counts = (n_given(model.position), getattr(model.groups, "n_tokens", None), *own)
+    return next((n for n in counts if n is not None), None)
+
+
+def width_of(model: Model) -> int:
+    """k: how many numbers a query has."""
+    sides = [model.query, model.key, *(getattr(model.groups, name, None) for name in ("query", "key"))]
+    return max([m.shape[-2] for m in sides if m is not None], default=model.dim)
+
+
+def check_counts(model: Model, n: int) -> None:
+    """Whether what a model says of every token is said of n tokens."""
+    if model.masses is not None and model.masses.shape[-1] != n:
+        advice = "Give one mass for every token of the start."
+        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
+    given = n_given(model.position)
+    if given is not None and given != n:
+        advice = "Give one for every token of the start."
+        raise bad("position", f"positions of {given} tokens", f"those of the {n} tokens there are", advice)
+    if model.groups is not None and model.groups.n_tokens != n:
+        parts = " + ".join(f"{count} of {name}" for name, count in model.groups.counts.items())
+        advice = "Give one label for every token of the start."
+        raise bad("groups", f"{parts} = {model.groups.n_tokens} tokens", f"labels of the {n} tokens there are", advice)

@@ -50,15 +50,14 @@ from tokenflock.geometry import Array
 from tokenflock.graphs import dense_bias
 from tokenflock.groups import Groups, heads_in, met, split
 from tokenflock.interaction import Kernel, Normaliser, shares, weight_fault, with_frozen
-from tokenflock.looking import betas, looked
-from tokenflock.masks import Mask, has_table, heads_of, n_fixed, sees, written
+from tokenflock.looking import betas, check_counts, looked, tokens_of
+from tokenflock.masks import Mask, has_table, heads_of, sees, written
+from tokenflock.of_runs import check_single, n_runs, weights_of
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
-from tokenflock.positions import Absolute, Rope, n_given
+from tokenflock.positions import Absolute, Rope
 from tokenflock.rescaling import Rescaling as Rescaling
 from tokenflock.rescaling import flow_at as flow_at
-from tokenflock.rescaling import flow_at_layer as flow_at_layer
-from tokenflock.rules import check, check_counts
-from tokenflock.sphere import is_scalar as is_scalar
+from tokenflock.rules import check
 from tokenflock.sphere import less as less
 from tokenflock.sphere import tangent
 from tokenflock.varying import held, left_by
@@ -113,12 +112,6 @@ class Model:
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
 
     @property
-    def width(self) -> int:
-        """k: how many numbers a query has."""
-        sides = [self.query, self.key, *(getattr(self.groups, name, None) for name in ("query", "key"))]
-        return max([m.shape[-2] for m in sides if m is not None], default=self.dim)
-
-    @property
     def placed(self) -> bool:
         """Whether queries and keys are more than B and the tokens themselves: (E14), (E20)."""
         return self.position is not None or self.groups is not None
@@ -170,9 +163,12 @@ class Model:
     @property
     def n_tokens(self) -> int | None:
         """For how many tokens it says something of every single one; None: for any number."""
-        own = (n_fixed(part) for part in (self.masses, self.mask, self.bias))
-        counts = (n_given(self.position), getattr(self.groups, "n_tokens", None), *own)
-        return next((n for n in counts if n is not None), None)
+        return tokens_of(self)
+
+    @property
+    def n_runs(self) -> int | None:
+        """For how many runs of an ensemble it has weights; None where all have the same."""
+        return n_runs(self.varying)
 
     @property
     def autonomous(self) -> bool:
@@ -196,6 +192,10 @@ class Model:
     def with_options(self, **options: Any) -> Model:
         """A copy with some fields changed, checked again. A weight given anew takes the place of one that changes."""
         return replace(self, **{"varying": left_by(options, self.varying)} | options)
+
+    def of_run(self, run: int) -> Model:
+        """The model of one run of an ensemble that has weights of each run."""
+        return self.with_options(**weights_of(self.varying, run))
 
     def at(self, t: float, middle: float | None = None, run: int = 0) -> Model:
         """The model with the weights of time t (E18). middle: a time on the same side of every jump, t if left out."""
@@ -239,8 +239,7 @@ def masses(model: Model, n: int) -> Array:
     if model.masses is None:
         return np.ones((1, n))
     check_counts(model, n)
-    a: Array = np.atleast_2d(model.masses)
-    return a
+    return np.asarray(np.atleast_2d(model.masses))
 
 
 def biases(model: Model, n: int, first: int = 0, stop: int | None = None) -> Array:
@@ -385,6 +384,7 @@ def velocity(model: Model, x: Array, t: float = 0.0, radius: Array | None = None
         advice = "Divide every token by its length (flock.geometry.retract), or use space='euclidean'."
         raise bad("x", f"tokens up to {off:.1e} off the sphere", f"unit vectors to {NEAR:g}", advice)
     check_counts(model, len(x))
+    check_single(model)
     r = None if radius is None else matrix("radius", radius, (len(x),))
     model = model.written(len(x))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

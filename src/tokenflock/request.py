@@ -30,11 +30,12 @@ from tokenflock.errors import SpecError, bad, clash
 from tokenflock.faults import check_weights
 from tokenflock.geometry import Array
 from tokenflock.groups import check_rows
+from tokenflock.looking import check_counts
 from tokenflock.masks import sees
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, masses
+from tokenflock.of_runs import each_run, of_first, starts_of
 from tokenflock.preparation import prepared
-from tokenflock.rules import check_counts
 from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
 from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
 from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
@@ -183,6 +184,8 @@ class Request:
     def starting(self, start: Any) -> Job:
         """The run from tokens (n, dim), or an ensemble from (runs, n, dim)."""
         x = check_start(self.model, start)
+        if self.model.n_runs:
+            return Job(self, starts_of(self, x), of_first(self).engine_for(x.shape[-2]))
         named = isinstance(self.model.mask, str) and self.model.bias is None
         model = self.model if named else self.model.written(x.shape[-2])
         check_weights(model, x)
@@ -241,7 +244,8 @@ class Job:
                 return found
             times, progress = request.times_until(end), ending.second_half(progress)
             task = dataclasses.replace(task, t_end=float(times[-1]))  # nothing after the last time, as in `again`
-        done = Runner(self.engine, task, times, reducers or {}, positions, progress).run(starts)
+        each = each_run(request, self.engine.name, starts.shape[1])
+        done = Runner(self.engine, task, times, reducers or {}, positions, progress, each=each).run(starts)
         if request.endless:
             ending.note_what_is_left(done, found)
         return done

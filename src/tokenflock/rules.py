@@ -17,8 +17,10 @@ from tokenflock.drift import Drift
 from tokenflock.errors import bad, clash
 from tokenflock.groups import MATRICES, check_groups
 from tokenflock.interaction import SUMS, kernel_of, normaliser_of
+from tokenflock.looking import width_of
+from tokenflock.of_runs import n_runs
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
-from tokenflock.positions import check_position, n_given
+from tokenflock.positions import check_position
 from tokenflock.varying import OF_MODEL, gathered, opening
 
 if TYPE_CHECKING:
@@ -44,10 +46,10 @@ def check(model: Model) -> None:
     _parts(model)
     _masses(model)
     if model.groups is not None:
-        check_groups(model.groups, model.width, model.dim, model.n_heads)
+        check_groups(model.groups, width_of(model), model.dim, model.n_heads)
     if model.common_noise is not None:
         check_common(model.common_noise, model.dim)
-    check_position(model.position, model.width, model.dim)
+    check_position(model.position, width_of(model), model.dim)
     _clashes(model)
     _sizes(model)
 
@@ -68,6 +70,7 @@ def _varying(model: Model) -> None:
     if inner:
         assert model.feedforward is not None
         _set(model, "feedforward", replace(model.feedforward, **inner, varying=None))
+    n_runs(found)  # says what does not fit
     _set(model, "varying", MappingProxyType(found) if found else None)
 
 
@@ -157,21 +160,6 @@ def _masses(model: Model) -> None:
     if rows and (np.diagonal(given) <= 0).any():
         raise bad("masses", "a row without its own token", "a positive diagonal: every token sees itself")
     _set(model, "masses", given)
-
-
-def check_counts(model: Model, n: int) -> None:
-    """Whether what a model says of every token is said of n tokens."""
-    if model.masses is not None and model.masses.shape[-1] != n:
-        advice = "Give one mass for every token of the start."
-        raise bad("masses.shape", model.masses.shape, f"({n},) or ({n}, {n}) for {n} tokens", advice)
-    given = n_given(model.position)
-    if given is not None and given != n:
-        advice = "Give one for every token of the start."
-        raise bad("position", f"positions of {given} tokens", f"those of the {n} tokens there are", advice)
-    if model.groups is not None and model.groups.n_tokens != n:
-        parts = " + ".join(f"{count} of {name}" for name, count in model.groups.counts.items())
-        advice = "Give one label for every token of the start."
-        raise bad("groups", f"{parts} = {model.groups.n_tokens} tokens", f"labels of the {n} tokens there are", advice)
 
 
 def _on_the_sphere(model: Model) -> Frozen:

@@ -6,7 +6,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -108,8 +108,9 @@ class Runner:
         positions: bool,
         progress: Telling,
         most_steps: float = math.inf,  # a run that takes more is given up
+        each: Sequence[tuple[Engine, Task]] | None = None,  # of each run, where runs have weights of their own
     ) -> None:
-        self.engine, self.task, self.times, self.most_steps = engine, task, times, most_steps
+        self.engine, self.task, self.times, self.most_steps, self.each = engine, task, times, most_steps, each
         self.reducers, self.positions = reducers, positions
         self.progress = Progress(progress, task.t_end) if is_told(progress) else None
         self.stop = np.zeros(1, dtype=np.uint8)
@@ -130,8 +131,8 @@ class Runner:
         wide = beside == 1 and cores > 1 and n_pairs(self.task.model, n) >= WIDE_FROM
         held = 0 if self.positions else len(self.times) * n * columns * np.dtype(self.task.dtype).itemsize
         try:
-            engine = self.engine
-            if runs > 1 and isinstance(engine, EnsembleEngine) and (parts := engine.parts(self.task, runs, n, held)):
+            engine, alike = self.engine, runs > 1 and not self.each
+            if alike and isinstance(engine, EnsembleEngine) and (parts := engine.parts(self.task, runs, n, held)):
                 self._together(engine, parts, records, starts, space)
             elif beside == 1:
                 for r in range(runs):
@@ -156,7 +157,8 @@ class Runner:
         if self.stop[0]:
             self._fill_missing(record)
             return
-        stepper = self.engine.begin(self.task, start, run=r, wide=wide, stop=self.stop)
+        engine, task = self.each[r] if self.each else (self.engine, self.task)
+        stepper = engine.begin(task, start, run=r, wide=wide, stop=self.stop)
         try:
             self._advance(record, stepper, start, patience(self.engine, self.task.model, len(start), PATIENCE_S), r)
         except KeyboardInterrupt:

@@ -49,9 +49,10 @@ from tokenflock.geometry import Array
 from tokenflock.graphs import Graph
 from tokenflock.groups import Groups
 from tokenflock.masks import sees
-from tokenflock.model import Model, Rescaling, attention, biases, flow_at, flow_at_layer, masses, queries
+from tokenflock.model import Model, Rescaling, attention, biases, flow_at, masses, queries
 from tokenflock.options import Alibi, FeedForward, Frozen, LayerNorm, matrix
 from tokenflock.positions import Absolute, Rope
+from tokenflock.rescaling import flow_at_layer
 from tokenflock.varying import heard, told
 from tokenflock.weights import FAMILIES
 

@@ -25,6 +25,7 @@ from tokenflock.arguments import flag, instance, named, positive, real, scalar, 
 from tokenflock.errors import bad
 from tokenflock.functions import Function, own
 from tokenflock.geometry import Array
+from tokenflock.of_runs import OfRuns, of_runs
 
 #: the weights that may change; of a feed-forward its parts. Their places tell the draws of one seed apart.
 WEIGHTS = ("query", "key", "value", "beta", "w", "a", "b")
@@ -249,14 +250,14 @@ class OfTime:
         checked(name, self.function(t_end), t_end, None)
 
 
-CHANGING = (Schedule, Redrawn, OfTime)
+CHANGING = (Schedule, Redrawn, OfTime, OfRuns)
 
 
 def as_varying(name: str, given: Any) -> Varying | None:
     """A weight that changes, if this is one; None for numbers."""
     if isinstance(given, CHANGING):
         return given
-    return OfTime(own(name, given, ("t",))) if callable(given) else None
+    return OfTime(own(name, given, ("t",))) if callable(given) else of_runs(name, given)
 
 
 def opening(name: str, varying: Varying, dim: int = 0) -> Array:
@@ -335,6 +336,8 @@ def told(varying: Mapping[str, Varying]) -> tuple[dict[str, Any], dict[str, Arra
             numbers = {key: getattr(one, key) for key in ("every", "seed", "heads", "each_run")}
             options = {key: np.asarray(value).tolist() for key, value in one.options.items()}
             plain[name] = {"redrawn": family, **numbers, "options": options}
+        elif isinstance(one, OfRuns):
+            plain[name], arrays[f"{name}_runs"] = {"runs": len(one.values)}, np.array(one.values)
         elif isinstance(one, OfTime):
             plain[name] = {"function": one.function.told()}
     return plain, arrays
@@ -349,6 +352,8 @@ def heard(
         for name, one in plain.items():
             if "schedule" in one:
                 found[name] = Schedule(arrays[f"{name}_knots"], arrays[f"{name}_values"], one["schedule"])
+            elif "runs" in one:
+                found[name] = OfRuns(arrays[f"{name}_runs"])
             elif "redrawn" in one:
                 family = one["redrawn"]
                 made = families[family] if isinstance(family, str) else own(name, family, ("dim", "seed"), by_name=True)

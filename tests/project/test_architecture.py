@@ -17,7 +17,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # Imports inside functions count, and so do the names of modules in strings, by which some are imported when asked for.
 LAYERS = [
     "errors geometry arguments markup lock memory sphere expressions functions",
-    "varying drift",
+    "varying of_runs drift",
     "options positions groups common_noise looking rescaling rules interaction masks graphs",
     "model",
     "stretches",
@@ -127,7 +127,7 @@ def test_the_model_knows_no_engine_and_the_analysis_no_simulation():
     for path in INSIDE.values():
         reached[part_of(path)] |= parts_imported(path)
     allowed = "arguments geometry options positions groups common_noise looking rescaling rules errors sphere drift"
-    assert reached["model"] <= {*allowed.split(), "functions", "interaction", "varying", "masks", "graphs"}
+    assert reached["model"] <= {*allowed.split(), "functions", "interaction", "varying", "masks", "graphs", "of_runs"}
     assert not any(part.startswith("engine") for part in reached["analysis"])
     assert not reached["analysis"] & {"simulation", "runner", "plot"}
     for part in (name for name in RANK if name.startswith("engine.")):

@@ -27,6 +27,7 @@ from tokenflock.arguments import dataset, flag, function, numbers, real, scalar,
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.model import Model
+from tokenflock.rescaling import flow_at_layer
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -311,7 +312,7 @@ def _run(model: Any, run: xr.Dataset) -> tuple[Model, Array, Array, float | None
 
 def _weights(model: Model, x: Array, t: float, layer: float | None) -> Array:
     """P of one frame: (n, n + m), or (H, n, n + m) with several heads."""
-    flow = None if layer is None else equations.flow_at_layer(model, round(t / layer), layer)
+    flow = None if layer is None else flow_at_layer(model, round(t / layer), layer)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         p = equations.attention(model, x, t, flow)
     if not np.isfinite(p).all():

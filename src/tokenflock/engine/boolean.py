@@ -17,7 +17,8 @@ import numpy as np
 
 from tokenflock.geometry import Array
 from tokenflock.masks import has_table, sees
-from tokenflock.model import Model, Rescaling, biases, drops, flow_at, flow_at_layer, masses
+from tokenflock.model import Model, Rescaling, biases, drops, flow_at, masses
+from tokenflock.rescaling import flow_at_layer
 
 NO_WEIGHT = 37.0  # a logit this far below the leader's has weight e^-37 < eps / 2
 LOOKS = 12  # times at which the leaders are looked at, in each of two stretches

@@ -19,8 +19,9 @@ from tokenflock.engine.contract import Engine, Outcome, Task
 from tokenflock.engine.randomness import COMMON, key_of, normals
 from tokenflock.geometry import Array
 from tokenflock.layers import layer
-from tokenflock.model import Model, drops, flow_at, flow_at_layer, rates
+from tokenflock.model import Model, drops, flow_at, rates
 from tokenflock.model import velocity as model_velocity
+from tokenflock.rescaling import flow_at_layer
 from tokenflock.schemes import LEVEL, NOISE, STABLE, first_step, growth, hermite, shrinkage
 from tokenflock.sphere import retract, tangent
 from tokenflock.stretches import stretches

@@ -14,9 +14,10 @@ import numpy as np
 from tokenflock.graphs import Graph
 from tokenflock.interaction import Normaliser
 from tokenflock.masks import heads_of, is_causal, is_interval
-from tokenflock.model import LARGEST_EXPONENT, Model, is_scalar
+from tokenflock.model import LARGEST_EXPONENT, Model
 from tokenflock.options import Window
 from tokenflock.preparation import prepared
+from tokenflock.sphere import is_scalar
 
 #: stands among the options that are known for the normalisers of (E16) and (E17)
 NORMALISERS = "normalisers"

@@ -167,8 +167,11 @@ def growth(model: Model, x: Array, which: Labels) -> Array:
     plane = np.eye(model.dim) - at[:, :, None] * at[:, None, :]
     inside = plane @ (turn + np.swapaxes(turn, -1, -2)) @ plane / 2.0
     low = 4.0 * (np.abs(inside).sum(axis=(1, 2)) + 1.0)  # pushes the normal direction below all others
-    rates = np.linalg.eigvalsh(inside - low[:, None, None] * at[:, :, None] * at[:, None, :])
-    return np.asarray(rates[:, -1] - (at * drive).sum(axis=1))
+    pushed = inside - low[:, None, None] * at[:, :, None] * at[:, None, :]
+    rates = np.full(len(at), math.inf)  # of weights beyond float64 nothing is known: such a body is not formed
+    there = np.isfinite(pushed).all(axis=(1, 2)) & np.isfinite(drive).all(axis=1)
+    rates[there] = np.linalg.eigvalsh(pushed[there])[:, -1] - (at * drive)[there].sum(axis=1)
+    return rates
 
 
 def centers(x: Array, mass: Array, near: Labels) -> Array:

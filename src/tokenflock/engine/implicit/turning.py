@@ -16,10 +16,11 @@ import numpy as np
 
 from tokenflock.engine.contract import Bodies, Outcome, Stepper, Task
 from tokenflock.geometry import Array
-from tokenflock.model import Model, is_scalar
+from tokenflock.model import Model
 from tokenflock.options import Frozen
 from tokenflock.preparation import prepared
 from tokenflock.schemes import Rosenbrock
+from tokenflock.sphere import is_scalar
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -55,7 +56,7 @@ def _eigenvectors(values: Array) -> tuple[Array, Array] | None:
     rounding = max(16, d) * EPS * float(np.abs(values).max())
     if n_heads > 1 or np.abs(values[0] - values[0].T).max() > rounding:
         return None
-    found, axes = np.linalg.eigh((values[0] + values[0].T) / 2)
+    found, axes = np.linalg.eigh(values[0] / 2 + values[0].T / 2)  # 1e308 twice is beyond float64
     group = np.cumsum([0, *(np.diff(found) > rounding)])
     means = np.bincount(group, weights=found) / np.bincount(group)
     return np.ascontiguousarray(axes[:, ::-1]), means[group][None, ::-1]

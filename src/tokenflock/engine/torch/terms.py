@@ -129,6 +129,7 @@ def lay_out(
         w, a, b = (given[name] if name in given else put(getattr(ff, name)) for name in "wab")
         block = FeedForwardTensors(w, a, b, ff.activation)
     none = torch.zeros((0, model.dim), dtype=kind, device=device)
+    most_slope = torch.finfo(kind).max / 2  # it is multiplied by log2(e)
     return TorchTerms(
         model=model,
         device=device,
@@ -138,7 +139,7 @@ def lay_out(
         less=values - most[..., None, None] * eye.to(kind),
         total=whole - sigma * eye,
         sigma=sigma,
-        slopes=tuple(float(s) for s in np.clip(model.slopes, -torch.finfo(kind).max, torch.finfo(kind).max)),
+        slopes=tuple(float(s) for s in np.clip(model.slopes, -most_slope, most_slope)),
         frozen=none if frozen is None else put(frozen.tokens),
         weights=none[:, 0] if frozen is None else put(frozen.weights),
         masses=None if model.masses is None else put(np.atleast_2d(model.masses)),

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from tokenflock.geometry import Array, angle
 from tokenflock.masks import sees
-from tokenflock.model import Model, is_scalar, masses
+from tokenflock.model import Model, masses
+from tokenflock.sphere import is_scalar
 
 Labels = NDArray[np.intp]
 SAME = 1e-9  # tokens closer than this are at one place; targets must differ by more than WRONG to be out of reach

@@ -16,6 +16,7 @@ from tokenflock.papers.claims.emergence.hyperplanes import backwards, from_level
 from tokenflock.papers.claims.emergence.polytopes import residual
 from tokenflock.papers.claims.emergence.runs import coordinates, follow, in_coordinates, off_rows, rescaled, shrinks
 from tokenflock.papers.claims.ledger import Check, Trial, claim
+from tokenflock.rescaling import flow_at_layer
 
 THERE = 1e-3
 LAYERS = 3000  # of V = -I: |1 - dt|^3000 is 1e-13 at dt = 1.99
@@ -74,7 +75,7 @@ def _boolean(generator: np.random.Generator, dt: float, value: float) -> float |
     z = follow(model, x, [dt * count], scheme="layers", dt=dt)
     if z is None:
         return None
-    P = equations.attention(model, z[-1], flow=equations.flow_at_layer(model, count, dt))[0]
+    P = equations.attention(model, z[-1], flow=flow_at_layer(model, count, dt))[0]
     return max(attention.boolean_distance(P).distance, float(off_rows(P).max()))
 
 
