@@ -331,7 +331,9 @@ export class Controls {
     const field = select(
       letter,
       text,
-      known ? FAMILIES : [...FAMILIES, [text, text === "given" ? "as edited" : text === "redrawn" ? "drawn anew" : text]],
+      known
+        ? FAMILIES
+        : [...FAMILIES, [text, text === "given" ? "as edited" : text === "redrawn" ? "drawn anew" : text]],
       (family) => set(family, seed),
       "",
       name,
