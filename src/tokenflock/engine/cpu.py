@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Ensemble, EnsembleEngine, Stepper, Task
-from tokenflock.engine.explicit import own_kernels
 from tokenflock.engine.explicit.ensemble import CpuEnsemble, parts_of
-from tokenflock.engine.explicit.stepper import CpuStepper, by_pairs, state_of
+from tokenflock.engine.explicit.stepper import CpuStepper, by_pairs, state_of, why_not_compiled
 from tokenflock.engine.implicit.coalescing import CoalescingStepper, SkeletonStepper
 from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.engine.implicit.switching import SwitchingStepper
@@ -46,7 +45,7 @@ class CpuEngine(EnsembleEngine):
             return "It knows kernels and normalisers for masks that are intervals, and ALiBi. Use engine='reference'."
         if model.divisor.kind == "sinkhorn":
             return "It does not know normaliser='sinkhorn'. Use engine='reference'."
-        return None if model.usual else own_kernels.why_not(model, dtype) or None
+        return None if model.usual else why_not_compiled(model, dtype) or None
 
     def velocity(
         self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, *, dtype: str = "float64"

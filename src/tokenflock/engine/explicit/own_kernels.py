@@ -14,10 +14,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
 
 from tokenflock.engine.compiled.declare import folder
-from tokenflock.engine.compiled.own import reason
 from tokenflock.engine.explicit.own_pairs import COUNT, DIVISORS, Shape
 from tokenflock.engine.explicit.registers import COORDINATES
 from tokenflock.functions import Function
@@ -156,16 +154,3 @@ def name_of(model: Model) -> str:
 def part_of(name: str) -> Any:
     """The kernel of a part, by its name."""
     return _made[name].part
-
-
-@prepared
-def why_not(model: Model, dtype: str) -> str:
-    """Why there is no compiled code for a model's own kernel, in a sentence, or nothing. It is compiled now."""
-    from tokenflock.engine.explicit.stepper import pair_pointers
-
-    try:
-        pair_pointers(name_of(model), dtype)[1].address  # noqa: B018  (compiles it)
-    except (TypeError, NumbaError, NotImplementedError) as error:
-        told = reason(error) if isinstance(error, NumbaError) else str(error)
-        return f"{model.kernel} cannot be compiled: {told}. Use engine='reference', which takes longer."
-    return ""
