@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +28,22 @@ class CpuEngine(EnsembleEngine):
     name = "cpu"
     schemes = (*EXPLICIT, "rosenbrock", "skeleton")
     pair_s = 1.5e-9
-    options = OPTIONS | {"varying"}
+    options = OPTIONS | {"varying", "position", "groups", "common_noise"}
 
     def objection(self, model: Model, dtype: str) -> str | None:
         """Graphs, tables of biases; weights that change all the time: its kernels have them fixed."""
         if not is_interval(model.mask) or has_table(model.bias):
             return "It knows masks that are intervals, and ALiBi."
+        if model.groups is not None and math.isinf(model.beta):
+            return "It does not know groups at beta=inf. Take engine='reference'."
+        if model.placed and not model.usual:
+            return "It does not know positions or groups with a kernel or normaliser of its own."
         smooth = [name for name, one in (model.varying or {}).items() if one.smooth]
         if smooth:
             advice = "Give values that are constant between knots, or take engine='reference'."
             return f"{smooth[0]} changes all the time, and it knows weights that change at some times. {advice}"
-        if model.varying and (not model.usual or model.position is not None):
-            other = "a kernel or normaliser of its own" if not model.usual else "positions"
+        if model.varying and (not model.usual or model.placed):
+            other = "a kernel or normaliser of its own" if not model.usual else "positions or groups"
             return f"It does not know weights that change together with {other}. Take engine='reference'."
         return None
 

@@ -10,6 +10,7 @@ import numpy as np
 from tokenflock.engine.compiled.lanes import BYTES, PAD
 from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
 from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
+from tokenflock.engine.explicit.placed_terms import group_lines, laid_form, offsets, sides, turns
 from tokenflock.engine.explicit.products import TILE
 from tokenflock.engine.explicit.team import NEXT, NONE, QUEUE_SIZE
 from tokenflock.engine.explicit.work import (
@@ -31,7 +32,8 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.masks import visible
+from tokenflock.groups import met
+from tokenflock.masks import sees, visible
 from tokenflock.model import Model, less, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
@@ -53,6 +55,8 @@ def columns_for(n: int) -> int:
 
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
+    if model.placed:
+        return "placed"
     special = traits(model)
     if not special.ordinary and not model.varying:
         return "general"
@@ -95,6 +99,7 @@ def _numbers(model: Model, kernel: str, n: int, form: Array, mu: float, rho: flo
     record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * factor), 1e-10)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
+    record["grouped"] = model.groups is not None
     record["noise"], record["mu"], record["rho"] = model.noise, mu, rho
     return record[()]
 
@@ -105,7 +110,7 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     layer_step: dt of rescaled layers, whose V is R^-1 V (E13).
     """
     columns, hard, d = columns_for(n), math.isinf(model.beta), model.dim
-    form = model.form * (1.0 if hard else model.beta * LOG2E)
+    form = laid_form(model) * (1.0 if hard else model.beta * LOG2E)
     total = model.values.sum(axis=0)
     mu = float(np.linalg.eigvals(total).real.max()) if model.space == "rescaled" else 0.0
     values, rho = model.values, 1.0
@@ -128,11 +133,15 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
         heads=own(np.stack([form, values, less(values)])),
         flow=own(total - mu * np.eye(d), "float64"),
         slopes=own(model.slopes * (1.0 if hard else LOG2E), "float64"),
-        rows=own(np.stack([lo, hi, _counts(model, n, columns) + weights.sum()])),
+        rows=own(np.stack([lo, hi, _counts(model, n, columns) + weights.sum(), *group_lines(model, n, columns)])),
         frozen=own(np.concatenate([frozen.T, (weights if hard else np.log2(weights))[None]])),
         masses=own(_masses(model, n, columns, hard or kernel in WEIGHED, dtype)),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
+        sides=own(sides(model)),
+        turns=own(turns(model, n, columns)),
+        offsets=own(offsets(model, n, columns)),
+        shaking=own(np.zeros((0, 0)), "float64"),
     )
 
 
@@ -150,6 +159,9 @@ def weigh(terms: Terms, work: Work, model: Model) -> None:
 
 def _counts(model: Model, n: int, columns: int) -> Array:
     """(E3) sum_k a_ik over the visible k of every row; padding repeats the last row."""
+    if model.groups is not None:
+        counts = (masses(model, n) * (sees(model.mask, n) & met(model.groups))).sum(axis=1)
+        return np.concatenate([counts, np.full(columns - n, counts[-1])])
     (lo, hi), counted = visible(model.mask, n), masses(model, n)
     upto = np.concatenate([np.zeros((len(counted), 1)), counted.cumsum(axis=1)], axis=1)
     row = np.arange(n) if len(upto) > 1 else 0
@@ -197,6 +209,9 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
     elif kernel == "mutual_products":
         own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
         own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
+    elif kernel == "placed":
+        held = (len(terms.sides) // 2, d + 2, columns) if terms.heads.shape[1] > terms.sides.shape[1] else (0, 0, 0)
+        own = {"per_token": make(terms.sides.shape[2], columns), "partial": make(*held)}
     elif kernel.startswith("leader"):
         own = {"per_token": make(d + 1, columns)}
     queue = np.zeros(QUEUE_SIZE, dtype=np.int64)
@@ -206,7 +221,7 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
         call=np.zeros((), dtype=CALL)[()],
         queue=queue,
         x=tokens[X] if scaled is None else scaled,
-        u=tokens[U] if scaled is None else scaled,
+        u=make(terms.sides.shape[2], columns) if kernel == "placed" else tokens[U] if scaled is None else scaled,
         rows=terms.rows,
         frozen=terms.frozen,
         masses=terms.masses,
