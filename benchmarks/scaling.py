@@ -7,6 +7,10 @@ d = 3, V = diag(1, .5, -.3), beta = 4, t = 20); 5,000 runs of 32 tokens (d = 3, 
 d = 8, beta = 4, full, to t = 5; one of n = 2,000, d = 64 with general Q, K, V to t = 1. Every count of cores has a
 process of its own, held to so many cores, warm before the clock starts; the counts go in turns, and the best of the
 turns counts. processor_ms is the processor time a run.
+
+at_most is what the machine gives: as many processes, each alone with the same work on a core of its own, at one time
+against one of them alone. They share nothing but the machine: its memory, its clock, and cores that are two halves of
+one. --limits names the rows that it is measured for.
 """
 
 from __future__ import annotations
@@ -71,35 +75,66 @@ def serve(row: str) -> None:
         print(json.dumps({"seconds": seconds, "processor_ms": 1e3 * used / runs}), flush=True)
 
 
+Crew = subprocess.Popen[str]
+
+
+def started(row: str, cores: str, threads: int) -> Crew:
+    """A process that serves a row on some cores; it says when it is ready."""
+    return subprocess.Popen(
+        ["taskset", "-c", cores, sys.executable, __file__, "--serve", row],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TOKENFLOCK_THREADS": str(threads)},
+    )
+
+
+def hear(crew: Crew) -> str:
+    """A line that a process says."""
+    assert crew.stdout is not None
+    return crew.stdout.readline()
+
+
+def say(crew: Crew) -> None:
+    """Tell a process to do its work once."""
+    assert crew.stdin is not None
+    crew.stdin.write("go\n")
+    crew.stdin.flush()
+
+
 def measured(row: str, counts: list[int], turns: int) -> dict[int, dict[str, float]]:
     """The best of the turns, for each count of cores."""
-    command = [sys.executable, __file__, "--serve", row]
     found: dict[int, dict[str, float]] = {}
     crews = {}
     for cores in counts:
-        pinned = ["taskset", "-c", f"0-{cores - 1}"]
-        crew = subprocess.Popen(
-            [*pinned, *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"TOKENFLOCK_THREADS": str(cores)},
-        )
-        assert crew.stdout is not None
-        assert crew.stdout.readline() == "ready\n"
-        crews[cores] = crew
+        crews[cores] = started(row, f"0-{cores - 1}", cores)
+        hear(crews[cores])
     for _ in range(turns):
         for cores, crew in crews.items():
-            assert crew.stdin is not None
-            assert crew.stdout is not None
-            crew.stdin.write("go\n")
-            crew.stdin.flush()
-            told = json.loads(crew.stdout.readline())
+            say(crew)
+            told = json.loads(hear(crew))
             if cores not in found or told["seconds"] < found[cores]["seconds"]:
                 found[cores] = told
     for crew in crews.values():
         crew.communicate()
     return found
+
+
+def at_most(row: str, counts: list[int], turns: int) -> dict[int, float]:
+    """How many times as much work as one process does, so many processes do together."""
+    crews = [started(row, f"{core}", 1) for core in range(max(counts))]
+    for crew in crews:
+        hear(crew)
+    best: dict[int, float] = {}
+    for _ in range(turns):
+        for count in counts:
+            for crew in crews[:count]:
+                say(crew)
+            took = max(json.loads(hear(crew))["seconds"] for crew in crews[:count])
+            best[count] = min(took, best.get(count, took))
+    for crew in crews:
+        crew.communicate()
+    return {count: count * best[counts[0]] / (best[count] * counts[0]) for count in counts}
 
 
 def draw(rows: dict[str, dict[int, dict[str, float]]], file: Path) -> None:
@@ -111,6 +146,8 @@ def draw(rows: dict[str, dict[int, dict[str, float]]], file: Path) -> None:
     for row, found in rows.items():
         cores = sorted(found)
         axes.plot(cores, [found[cores[0]]["seconds"] / found[c]["seconds"] for c in cores], "o-", label=TITLES[row])
+        if "at_most" in found[cores[0]]:
+            axes.plot(cores, [found[c]["at_most"] for c in cores], "--", color=axes.lines[-1].get_color(), linewidth=1)
     top = max(c for found in rows.values() for c in found)
     axes.plot([1, top], [1, top], "k:", label="as many times as cores")
     axes.set(xscale="log", yscale="log", xlabel="cores", ylabel="times as fast as on one core")
@@ -127,6 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cores", default="1,2")
     parser.add_argument("--rows", default=",".join(ROWS))
+    parser.add_argument("--limits", default="", help="rows, such as wide,general")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--out", type=Path, help="a JSON file of the rows")
     parser.add_argument("--plot", type=Path, help="a picture of the speed-ups")
@@ -143,14 +181,17 @@ def main() -> None:
     for row in given.rows.split(","):
         rows[row] = measured(row, counts, given.turns)
         first = rows[row][counts[0]]["seconds"]
+        for cores, most in at_most(row, counts, 2).items() if row in given.limits.split(",") else ():
+            rows[row][cores]["at_most"] = most
         for cores, told in rows[row].items():
             print(
                 f"{TITLES[row]:38s} {cores:3d} cores {told['seconds']:8.3f} s  {first / told['seconds']:6.2f} times  "
-                f"{told['processor_ms']:8.2f} ms of processor time a run",
+                f"{told['processor_ms']:8.2f} ms of processor time a run"
+                + (f"  at most {told['at_most']:6.2f} times" if "at_most" in told else ""),
                 flush=True,
             )
-    if given.out:
-        given.out.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
+        if given.out:  # after every row: what is done is kept
+            given.out.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
     if given.plot:
         draw(rows, given.plot)
 

@@ -16,6 +16,17 @@ LLAMA3 = {
     "rope_type": "llama3", "rope_theta": 500.0, "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
     "original_max_position_embeddings": 16,
 }  # fmt: skip
+GEMMA = {"num_key_value_heads": 2, "head_dim": 8, "query_pre_attn_scalar": 6, "sliding_window": 5}
+EXPERTS = {"num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2}
+YARN = {
+    "rope_type": "yarn", "rope_theta": 500.0, "factor": 4.0, "beta_fast": 8.0, "beta_slow": 0.5, "truncate": False,
+    "original_max_position_embeddings": 8,
+}  # fmt: skip
+LONGROPE = {
+    "rope_type": "longrope", "rope_theta": 500.0, "short_factor": [1.5, 3.0], "long_factor": [4.0, 8.0],
+    "original_max_position_embeddings": 20, "factor": 2.0,
+}  # fmt: skip
+ALL_TURN = {"rope_type": "default", "rope_theta": 300.0, "partial_rotary_factor": 1.0}
 #: name -> (classes of the model and its configuration, what to change)
 KINDS = {
     "albert": ("AlbertForMaskedLM", "AlbertConfig", {"embedding_size": 8, "num_hidden_layers": 3}),
@@ -49,6 +60,28 @@ KINDS = {
     "qwen2": ("Qwen2Model", "Qwen2Config", {"num_key_value_heads": 2}),
     "qwen3": ("Qwen3Model", "Qwen3Config", {"num_key_value_heads": 2, "head_dim": 8}),
     "smollm3": ("SmolLM3Model", "SmolLM3Config", {"num_key_value_heads": 2, "no_rope_layers": [1, 0]}),
+    "gemma": ("GemmaModel", "GemmaConfig", {"num_key_value_heads": 2, "head_dim": 8}),
+    "gemma2": ("Gemma2ForCausalLM", "Gemma2Config", {**GEMMA, "attn_logit_softcapping": 3.0}),
+    "gemma3": ("Gemma3TextModel", "Gemma3TextConfig", {**GEMMA, "num_hidden_layers": 3, "sliding_window_pattern": 2}),
+    "gptoss": ("GptOssModel", "GptOssConfig", {**EXPERTS, "head_dim": 8, "sliding_window": 5, "rope_parameters": YARN}),
+    "mixtral": ("MixtralForCausalLM", "MixtralConfig", {**EXPERTS, "sliding_window": 6}),
+    "qwen3moe": (
+        "Qwen3MoeModel",
+        "Qwen3MoeConfig",
+        {**EXPERTS, "num_experts": 4, "head_dim": 8, "moe_intermediate_size": 12, "mlp_only_layers": [1]},
+    ),
+    "qwen3moe-normed": (
+        "Qwen3MoeModel",
+        "Qwen3MoeConfig",
+        {**EXPERTS, "num_experts": 4, "head_dim": 8, "moe_intermediate_size": 12, "norm_topk_prob": True},
+    ),
+    "phi3": ("Phi3ForCausalLM", "Phi3Config", {"num_key_value_heads": 2, "sliding_window": 6}),
+    "phi3-long": ("Phi3Model", "Phi3Config", {"num_key_value_heads": 2, "rope_parameters": LONGROPE}),
+    "neox-all": (
+        "GPTNeoXModel",
+        "GPTNeoXConfig",
+        {"num_attention_heads": 2, "attention_bias": False, "rope_parameters": ALL_TURN},
+    ),
     "vit": ("ViTForImageClassification", "ViTConfig", IMAGE),
     "deit": ("DeiTModel", "DeiTConfig", IMAGE),
 }
@@ -71,6 +104,8 @@ def tiny(name, seed=0, spread=0.5, **sizes):
     config = getattr(transformers, config_class)(**{**given, **sizes})
     config._attn_implementation = "eager"
     model = getattr(transformers, model_class)(config).eval()
+    if hasattr(model, "set_experts_implementation"):
+        model.set_experts_implementation("eager")  # the others know no float64
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():

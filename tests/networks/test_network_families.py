@@ -4,8 +4,10 @@ The probe goes through the module: basis vectors are put in place of the tokens 
 weights and what it writes are compared with the heads that were read. Nothing is read twice under the same names.
 """
 
+import dataclasses
 import json
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -85,7 +87,8 @@ def logits(layer, y):
         side = np.einsum("hkd,nd->hnk", weight, y) + (0 if bias is None else bias[:, None])
         side = side if norm is None else norm(side)
         sides.append(side if layer.rotary is None else layer.rotary.turn(side, np.arange(len(y))))
-    return layer.scale * np.einsum("hik,hjk->hij", *sides)
+    s = layer.scale * np.einsum("hik,hjk->hij", *sides)
+    return s if layer.cap is None else layer.cap * np.tanh(s / layer.cap)
 
 
 def writes(layer, weights, y):
@@ -95,10 +98,13 @@ def writes(layer, weights, y):
     return out if layer.output_bias is None else out + layer.output_bias
 
 
-def softmax(s, seen):
+def softmax(s, seen, sink=None):
     s = np.where(seen, s, -np.inf)
+    if sink is not None:  # a column more, which goes nowhere
+        s = np.concatenate([s, np.broadcast_to(sink[:, None, None], (*s.shape[:2], 1))], axis=-1)
     e = np.exp(s - s.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
+    found = e / e.sum(axis=-1, keepdims=True)
+    return found if sink is None else found[..., :-1]
 
 
 def basis_tokens(model, dim):
@@ -120,7 +126,7 @@ def test_heads_are_those_the_module_computes_with(name, made):
             layer = network.layer(l)
             s, seen = logits(layer, y), visible(layer, len(y))
             bounds = close("float32", network.dim, amplification=40 + 4 * np.abs(s).max())
-            assert_allclose(weights[l], softmax(s, seen), **bounds)
+            assert_allclose(weights[l], softmax(s, seen, layer.sink), **bounds)
             assert_allclose(written[l], writes(layer, weights[l], y), **bounds)
     assert blocks == (network.n_layers if name == "albert" else 2 if name == "albert-groups" else 1)
 
@@ -137,10 +143,12 @@ def test_the_probe_would_see_a_mistake(name, made):
     moved = writes(layer, np.roll(weights[0], 1, axis=0), y)
     assert np.abs(moved - written[0]).max() > 1e-2
     if layer.rotary is not None:
-        still = np.abs(layer.rotary.turn(np.ones((3, layer.head_dim)), np.zeros(3)) - 1).max()
+        size = np.where(np.arange(layer.head_dim) < layer.rotary.width, layer.rotary.amplitude, 1.0)
+        still = np.abs(layer.rotary.turn(np.ones((3, layer.head_dim)), np.zeros(3)) - size).max()
         assert still == 0.0
+        assert (layer.rotary.amplitude > 1) == (name in ("gptoss", "phi3-long"))
         turned = layer.rotary.turn(np.ones((3, layer.head_dim)), np.arange(3))
-        assert np.abs(turned[2] - 1).max() > 1e-2
+        assert np.abs(turned[2] - size).max() > 1e-2
         assert_array_equal(turned[:, layer.rotary.width :], 1.0)
 
 
@@ -158,12 +166,13 @@ def test_facts_are_those_of_the_configuration(name, made):
     assert network.shared == name.startswith("albert")
     post = ("albert", "albert-groups", "bert", "bert-decoder", "electra", "roberta", "distilbert", "opt-post")
     assert network.norm == ("post" if name in post else "pre")
-    rotary = ("neox", "neox-serial", "llama", "llama3", "mistral", "qwen2", "qwen3", "smollm3")
-    assert network.positions == ("rotary" if name in rotary else "learned")
+    rotary = ("neox", "llama", "mistral", "qwen", "smollm3", "gemma", "gptoss", "mixtral", "phi3")
+    assert network.positions == ("rotary" if name.startswith(rotary) else "learned")
     assert networks.supported()[config.model_type] == network.family
     table = network.embeddings()
     if "word" in table:
-        assert_array_equal(table["word"], model.get_input_embeddings().weight.detach().numpy())
+        scale = 4.0 if name.startswith("gemma") else 1.0  # sqrt(16)
+        assert_array_equal(table["word"], scale * model.get_input_embeddings().weight.detach().numpy())
     assert (network.final_norm() is None) == (network.norm == "post")
 
 
@@ -179,6 +188,44 @@ def test_shards_and_pickles_hold_the_same_network(name, kind, made, tmp_path):
             assert_array_equal(getattr(a, part), getattr(b, part))
         assert_array_equal(a.feedforward.up, b.feedforward.up)
         assert_array_equal(a.attention_norm.weight, b.attention_norm.weight)
+
+
+def test_each_token_is_sent_to_its_experts(made):
+    """The router counts: fewer experts, weights that do not add up, or rows exchanged, and all is different."""
+    from tokenflock.transformer import block
+
+    for name in ("mixtral", "gptoss", "qwen3moe"):
+        part = networks.read(made(name)[1]).layer(0).feedforward
+        assert isinstance(part, networks.Experts)
+        assert (part.n_experts, part.top) == (4, 2)
+        y = np.random.default_rng(0).standard_normal((9, 16))
+        want = block.feedforward(part, y)
+        for change in ({"top": 1}, {"normalised": not part.normalised}, {"router": part.router[::-1]}):
+            assert np.abs(block.feedforward(dataclasses.replace(part, **change), y) - want).max() > 1e-3
+        s = y @ part.router.T + (0 if part.router_bias is None else part.router_bias)
+        for i, row in enumerate(s):
+            best = sorted(range(4), key=lambda e: -row[e])[:2]
+            p = np.exp(row) / np.exp(row).sum()
+            p = p / p[best].sum() if part.normalised else p
+            slow = sum(p[e] * block.feedforward(part.expert(e), y[i : i + 1])[0] for e in best)
+            assert_allclose(want[i], slow, rtol=1e-10, atol=1e-10)
+
+
+def test_what_amplifies_turned_numbers_counts_to_the_form_of_a_head(made):
+    from tokenflock.networks.spectra import Head
+
+    layer = networks.read(made("gptoss")[1]).layer(0)
+    size = layer.rotary.amplitude
+    assert_allclose(Head.of(layer, 1).query, size * layer.query[1] * layer.attention_norm.weight)
+
+
+@pytest.mark.parametrize(("kind", "words"), [("deepseek_v3", "latent attention"), ("gemma3", "language model alone")])
+def test_what_is_not_read_says_why(kind, words, made, tmp_path):
+    shutil.copytree(made("llama")[1], tmp_path / "x")
+    config = json.loads((tmp_path / "x" / "config.json").read_text())
+    (tmp_path / "x" / "config.json").write_text(json.dumps(config | {"model_type": kind}))
+    with pytest.raises(FileError, match=words):
+        networks.read(tmp_path / "x")
 
 
 def test_half_precision_is_read_as_the_numbers_it_holds(tmp_path):

@@ -21,7 +21,10 @@ from trained import needs, trained
 
 WITHOUT_TORCH = "torch and transformers are not installed"
 # Families whose rotary angles or softmax transformers computes in float32, whatever the dtype of the model.
-SINGLE = ("neox", "llama", "mistral", "qwen", "smollm", "opt", "vit", "deit")
+SINGLE = (
+    *("neox", "llama", "mistral", "qwen", "smollm", "opt", "vit", "deit"),
+    *("gemma", "gptoss", "mixtral", "phi3"),
+)
 
 
 @pytest.fixture(scope="module")

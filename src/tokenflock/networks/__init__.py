@@ -16,7 +16,7 @@ from typing import Any
 _HOME = {
     **dict.fromkeys(("Network", "read", "supported"), "tokenflock.networks.network"),
     **dict.fromkeys(("find", "VARIABLE"), "tokenflock.networks.place"),
-    **dict.fromkeys(("Layer", "Norm", "Feedforward"), "tokenflock.networks.layer"),
+    **dict.fromkeys(("Layer", "Norm", "Feedforward", "Experts"), "tokenflock.networks.layer"),
     "Rotary": "tokenflock.networks.rotary",
     **dict.fromkeys(("heads", "eigenvalues", "regime", "triple", "gaussian"), "tokenflock.networks.spectra"),
 }

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from tokenflock.errors import FileError
-from tokenflock.networks.layer import Array, Feedforward, Layer, Norm
+from tokenflock.networks.layer import Array, Experts, Feedforward, Layer, Norm
 from tokenflock.networks.rotary import Rotary
 from tokenflock.networks.tensors import Config, Tensors
 
@@ -91,7 +91,7 @@ class Family:
         first, second = (self.norm(f"{self.place(layer)}.{name}") for name in self.norm_names)
         return first, second
 
-    def feedforward(self, layer: int) -> Feedforward:
+    def feedforward(self, layer: int) -> Feedforward | Experts:
         """The feed-forward of a layer: two linear maps."""
         up, down = (self.linear(f"{self.place(layer)}.{name}") for name in self.mlp_names)
         key, usual = self.activation
@@ -125,6 +125,10 @@ class Family:
     def head_norms(self, layer: int) -> tuple[Norm | None, Norm | None]:
         """The norms of queries and keys."""
         return None, None
+
+    def more(self, layer: int) -> dict[str, Any]:
+        """What rare families have besides: cap, sink, attention_after, feedforward_after of `Layer`."""
+        return {}
 
     def blocks(self) -> list[int]:
         """One layer for each set of weights."""
@@ -165,6 +169,7 @@ class Family:
             rotary=self.rotary(layer),
             query_norm=query_norm,
             key_norm=key_norm,
+            **self.more(layer),
         )
 
     def wrong(self, what: str) -> FileError:

@@ -10,6 +10,7 @@ where R is the rotary turn, if there is one. Matrices act on column vectors: que
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,26 @@ class Feedforward:
     down_bias: Array | None
     gate_bias: Array | None
     activation: str  #: Hugging Face's name of sigma: gelu, gelu_new, relu, silu, ...
+    limit: float | None = None  #: gated: sigma(min(gate x, limit)) * (1 + up x cut to +-limit), as gpt-oss has it
+
+
+@dataclass(frozen=True)
+class Experts:
+    """A mixture: of every token the `top` experts of largest router x + bias, weighed by softmax of these logits.
+
+    normalised: the weights of those chosen add up to 1; else they are what the softmax over all experts gives them.
+    """
+
+    router: Array  #: (E, d)
+    router_bias: Array | None
+    top: int
+    normalised: bool
+    expert: Callable[[int], Feedforward]  #: reads one
+
+    @property
+    def n_experts(self) -> int:
+        """E, the number of experts."""
+        return len(self.router)
 
 
 @dataclass(frozen=True)
@@ -85,10 +106,14 @@ class Layer:
     parallel: bool  #: pre only: feed-forward reads the same x as attention, and both are added
     attention_norm: Norm
     feedforward_norm: Norm | None  #: None if the feed-forward was not asked for
-    feedforward: Feedforward | None
+    feedforward: Feedforward | Experts | None
     rotary: Rotary | None
     query_norm: Norm | None = None  #: of every head's k numbers, before the rotary turn
     key_norm: Norm | None = None
+    cap: float | None = None  #: logits s become cap tanh(s / cap)
+    sink: Array | None = None  #: (H,) a logit more in every row, whose weight goes nowhere
+    attention_after: Norm | None = None  #: of what attention writes, before it is added
+    feedforward_after: Norm | None = None
 
     @property
     def n_heads(self) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tokenflock.networks import rotary
 from tokenflock.networks.family import NO_EMBEDDINGS, Family
-from tokenflock.networks.layer import Feedforward, Norm
+from tokenflock.networks.layer import Experts, Feedforward, Norm
 from tokenflock.networks.rotary import Rotary
 
 
@@ -15,7 +15,7 @@ class Llama(Family):
     """Llama; SmolLM and SmolLM2 are Llamas by name."""
 
     name = "llama"
-    types = ("llama", "mistral", "qwen2", "qwen3", "smollm3")
+    types: tuple[str, ...] = ("llama", "mistral", "qwen2", "qwen3", "smollm3")
     anchor = "layers.0.self_attn.q_proj.weight"
     order, causal, positions = "pre", True, "rotary"
 
@@ -33,11 +33,16 @@ class Llama(Family):
             return None, None
         return self.norm(f"{at}.q_norm", self.head_dim), self.norm(f"{at}.k_norm", self.head_dim)
 
-    def feedforward(self, layer: int) -> Feedforward:
+    def feedforward(self, layer: int) -> Feedforward | Experts:
         """The feed-forward of a layer, with a gate."""
-        gate, up, down = (self.linear(f"{self.place(layer)}.mlp.{name}_proj") for name in ("gate", "up", "down"))
-        activation = str(self.config.get("hidden_act", "silu"))
-        return Feedforward("gated", up.weight, down.weight, gate.weight, up.bias, down.bias, gate.bias, activation)
+        at = f"{self.place(layer)}.mlp"
+        return self.gated(*(f"{at}.{name}_proj" for name in ("gate", "up", "down")))
+
+    def gated(self, *names: str) -> Feedforward:
+        """A feed-forward by the names of its gate, up and down."""
+        gate, up, down = (self.linear(name) for name in names)
+        sigma = str(self.config.get("hidden_act") or self.config.get("hidden_activation") or "silu")
+        return Feedforward("gated", up.weight, down.weight, gate.weight, up.bias, down.bias, gate.bias, sigma)
 
     def rotary(self, layer: int) -> Rotary | None:
         """How queries and keys turn with their position."""
@@ -52,7 +57,7 @@ class Llama(Family):
         kinds = self.config.get("layer_types")
         if isinstance(kinds, list) and layer < len(kinds):
             return width if kinds[layer] == "sliding_attention" else None
-        if self.config.get("model_type") == "mistral":
+        if self.config.get("model_type") in ("mistral", "mixtral", "phi3", "gpt_oss"):
             return width
         # Of Qwen 2 only later layers look through a window, and only if it says so.
         later = layer >= self.config.get("max_window_layers", 0)

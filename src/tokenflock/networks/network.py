@@ -13,17 +13,33 @@ from numpy.typing import DTypeLike
 from tokenflock.arguments import flag, instance, named, whole
 from tokenflock.errors import FileError, bad
 from tokenflock.networks.bert import Albert, Bert, DistilBert, Roberta
+from tokenflock.networks.experts import GptOss, Mixtral
 from tokenflock.networks.family import Family, prefix
+from tokenflock.networks.gemma import Gemma
 from tokenflock.networks.gpt2 import Gpt2
 from tokenflock.networks.layer import Array, Layer, Norm
 from tokenflock.networks.llama import Llama
 from tokenflock.networks.neox import NeoX
 from tokenflock.networks.opt import Opt
+from tokenflock.networks.phi import Phi3
 from tokenflock.networks.place import open_place
 from tokenflock.networks.source import Source
 from tokenflock.networks.vit import Vit
 
-FAMILIES: tuple[type[Family], ...] = (Albert, Bert, Roberta, DistilBert, Gpt2, NeoX, Opt, Llama, Vit)
+FAMILIES: tuple[type[Family], ...] = (
+    *(Albert, Bert, Roberta, DistilBert, Gpt2, NeoX, Opt),
+    *(Llama, Gemma, Mixtral, GptOss, Phi3, Vit),
+)
+#: what cannot be read, and why
+REFUSED = {
+    **dict.fromkeys(
+        ("deepseek_v2", "deepseek_v3", "kimi_k2"),
+        "keys and values come through a norm inside of the layer (latent attention), which is another factor for every "
+        "token: no head has a matrix V or Q'K, of which the theory speaks. Its hidden states can be looked at: "
+        "flock.trajectory",
+    ),
+    "gemma3": "it reads images too. Save its language model alone (model.language_model.save_pretrained)",
+}
 
 
 class Network:
@@ -112,6 +128,8 @@ def read(place: str | Path, *, family: str | None = None, dtype: DTypeLike = np.
 def _kind(source: Source) -> type[Family]:
     """The family by model_type; without one, as in old files, by the names of the tensors."""
     said = source.config.get("model_type")
+    if said in REFUSED:
+        raise FileError(f"{source.tensors.where!r} holds a model of type {said!r}, which is not read: {REFUSED[said]}.")
     fits = [f for f in FAMILIES if (said is None or said in f.types) and prefix(source.tensors, f.anchor) is not None]
     if fits:  # of several, as BERT and RoBERTa, the one that the names begin with
         return next((f for f in fits if (prefix(source.tensors, f.anchor) or "").startswith(f.types)), fits[0])

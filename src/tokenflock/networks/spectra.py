@@ -56,6 +56,9 @@ class Head(NamedTuple):
         whole("head", head, 0, "Heads are counted from 0.", most=layer.n_heads - 1)
         gain = layer.attention_norm.weight.astype(np.float64) if layer.order == "pre" else 1.0
         q, k, v = (m[head].astype(np.float64) * gain for m in (layer.query, layer.key, layer.value))
+        if layer.rotary is not None and (size := layer.rotary.amplitude) != 1.0:  # yarn makes what turns longer
+            turned = np.where(np.arange(len(q)) < layer.rotary.width, size, 1.0)[:, None]
+            q, k = q * turned, k * turned
         return cls(q, k, v, layer.output[head].astype(np.float64), layer.scale)
 
 
@@ -273,5 +276,11 @@ def _left_out(layer: Layer) -> Iterable[str]:
         yield "rotary positions (queries and keys at offset 0 are used)"
     if layer.query_norm is not None:
         yield "the norms of queries and keys"
+    if layer.cap is not None:
+        yield f"the cap of the logits at {layer.cap:g}"
+    if layer.sink is not None:
+        yield "the logit of the sink in every row"
+    if layer.attention_after is not None:
+        yield "the norm of what attention writes"
     if layer.window is not None:
         yield f"the window of {layer.window} tokens"

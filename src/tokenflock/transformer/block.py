@@ -3,6 +3,7 @@
     post   h <- N1(h + A(h)),       h <- N2(h + F(h))                           BERT, ALBERT
     pre    h <- h + A(N1(h)),       h <- h + F(N2(h))                           GPT-2, Llama, ViT
     parallel                        h <- h + A(N1(h)) + F(N2(h))                Pythia
+    pre, with norms after           h <- h + N(A(N1(h))), ...                   Gemma 2 and 3
 
 A is attention with all its heads (see `networks.layer`), F the feed-forward, N1 and N2 the norms. What is computed is
 what transformers computes, to rounding: tests hold it to that for every family that `networks` reads.
@@ -21,7 +22,7 @@ from tokenflock import masks
 from tokenflock.arguments import flag, instance, is_whole, named, room, whole
 from tokenflock.errors import EngineError, bad
 from tokenflock.geometry import Array
-from tokenflock.networks.layer import Feedforward, Layer, Norm
+from tokenflock.networks.layer import Experts, Feedforward, Layer, Norm
 from tokenflock.options import Window, matrix
 from tokenflock.sphere import retract
 
@@ -72,14 +73,14 @@ def _blocked(layer: Layer, h: Array, parts: Parts) -> tuple[Array, Array | None]
         if parts.attention:
             update, weights = _attended(layer, _before(layer.attention_norm, h, parts), parts)
         if parts.feedforward:
-            update = update + _forwarded(_forward(layer), _before(_second(layer), h, parts), parts)
+            update = update + _added(layer, _before(_second(layer), h, parts), parts)
         return h + update, weights
     if layer.order == "pre":
         if parts.attention:
             update, weights = _attended(layer, _before(layer.attention_norm, h, parts), parts)
             h = h + update
         if parts.feedforward:
-            h = h + _forwarded(_forward(layer), _before(_second(layer), h, parts), parts)
+            h = h + _added(layer, _before(_second(layer), h, parts), parts)
         return h, weights
     if parts.attention:
         update, weights = _attended(layer, h, parts)
@@ -95,8 +96,14 @@ def forwarded(layer: Layer, h: Array, written: Array, parts: Parts = ALL) -> Arr
         return np.zeros_like(h)
     if layer.order == "pre":
         after = h if layer.parallel else h + written
-        return _forwarded(_forward(layer), _before(_second(layer), after, parts), parts)
+        return _added(layer, _before(_second(layer), after, parts), parts)
     return _forwarded(_forward(layer), _after(layer.attention_norm, h + written, parts), parts)
+
+
+def _added(layer: Layer, y: Array, parts: Parts) -> Array:
+    """What the feed-forward adds to tokens y that are normed already."""
+    found = _forwarded(_forward(layer), y, parts)
+    return found if layer.feedforward_after is None else _after(layer.feedforward_after, found, parts)
 
 
 def attention(layer: Layer, y: Array, parts: Parts = ALL) -> tuple[Array, Array]:
@@ -111,6 +118,8 @@ def _attended(layer: Layer, y: Array, parts: Parts) -> tuple[Array, Array]:
     written = heads.written.sum(axis=0)
     if parts.bias and layer.output_bias is not None:
         written = written + layer.output_bias
+    if layer.attention_after is not None:
+        written = _after(layer.attention_after, written, parts)
     return written, heads.weights
 
 
@@ -142,9 +151,14 @@ def _by_head(layer: Layer, y: Array, parts: Parts) -> HeadsAtWork:
         positions = np.arange(len(y))
         q, k = layer.rotary.turn(q, positions), layer.rotary.turn(k, positions)
     s = layer.scale * (q @ np.swapaxes(k, -1, -2))
+    if layer.cap is not None:
+        s = layer.cap * np.tanh(s / layer.cap)
     s = np.where(sees(len(y), layer.causal, layer.window), s, -np.inf)
-    weights = np.exp(s - s.max(axis=-1, keepdims=True))
-    weights /= weights.sum(axis=-1, keepdims=True)
+    top = s.max(axis=-1, keepdims=True)
+    sink = None if layer.sink is None else layer.sink[heads][:, None, None]
+    top = top if sink is None else np.maximum(top, sink)
+    weights = np.exp(s - top)
+    weights /= weights.sum(axis=-1, keepdims=True) + (0.0 if sink is None else np.exp(sink - top))
     return HeadsAtWork(q, k, weights, (weights @ v) @ np.swapaxes(layer.output[heads], -1, -2))
 
 
@@ -157,15 +171,36 @@ def sees(n: int, causal: bool, window: int | None) -> np.ndarray:
     return seen
 
 
-def feedforward(part: Feedforward, y: Array, parts: Parts = ALL) -> Array:
+def feedforward(part: Feedforward | Experts, y: Array, parts: Parts = ALL) -> Array:
     """What the feed-forward adds to tokens y (n, d)."""
-    instance("part", part, Feedforward, "a networks.Feedforward", "network.layer(0).feedforward is one.")
+    if not isinstance(part, Feedforward | Experts):
+        raise bad("part", part, "a networks.Feedforward or networks.Experts", "network.layer(0).feedforward is one.")
     instance("parts", parts, Parts, "block.Parts(...)")
+    dim = (part.router if isinstance(part, Experts) else part.up).shape[-1]
     with np.errstate(over="ignore", invalid="ignore"):
-        return _finite(_forwarded(part, matrix("y", y, (None, part.up.shape[-1])), parts), "y")
+        return _finite(_forwarded(part, matrix("y", y, (None, dim)), parts), "y")
 
 
-def _forwarded(part: Feedforward, y: Array, parts: Parts) -> Array:
+def _mixed(part: Experts, y: Array, parts: Parts) -> Array:
+    """What the experts of each token add, by the weights that the router gives them."""
+    s = y @ part.router.T
+    s = s if part.router_bias is None or not parts.bias else s + part.router_bias
+    shares = np.exp(s - s.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    chosen = np.argsort(-s, axis=-1, kind="stable")[:, : part.top]
+    taken = np.zeros_like(shares)
+    np.put_along_axis(taken, chosen, np.take_along_axis(shares, chosen, axis=-1), axis=-1)
+    taken = taken / taken.sum(axis=-1, keepdims=True) if part.normalised else taken
+    found = np.zeros_like(y)
+    for e in np.unique(chosen):
+        rows = np.flatnonzero((chosen == e).any(axis=-1))
+        found[rows] += taken[rows, e, None] * _forwarded(part.expert(int(e)), y[rows], parts)
+    return found
+
+
+def _forwarded(part: Feedforward | Experts, y: Array, parts: Parts) -> Array:
+    if isinstance(part, Experts):
+        return _mixed(part, y, parts)
 
     def linear(weight: Array, bias: Array | None, x: Array) -> Array:
         found = x @ weight.T
@@ -174,7 +209,10 @@ def _forwarded(part: Feedforward, y: Array, parts: Parts) -> Array:
     sigma = activation(part.activation)
     up = linear(part.up, part.up_bias, y)
     if part.kind == "gated" and part.gate is not None:
-        up = sigma(linear(part.gate, part.gate_bias, y)) * up
+        gate = linear(part.gate, part.gate_bias, y)
+        if part.limit is not None:
+            gate, up = np.minimum(gate, part.limit), 1.0 + np.clip(up, -part.limit, part.limit)
+        up = sigma(gate) * up
     else:
         up = sigma(up)
     return linear(part.down, part.down_bias, up)
@@ -207,7 +245,7 @@ def _second(layer: Layer) -> Norm:
     return layer.feedforward_norm
 
 
-def _forward(layer: Layer) -> Feedforward:
+def _forward(layer: Layer) -> Feedforward | Experts:
     if layer.feedforward is None:
         raise bad("layer", "a layer without its feed-forward", "a whole layer", "Read it with feedforward=True.")
     return layer.feedforward

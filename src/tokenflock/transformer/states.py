@@ -56,6 +56,8 @@ class Original:
             said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             advice = "Fetch it again; without transformers our own blocks run: flock.transformer.stack."
             raise FileError(f"transformers cannot load {network.name!r} ({said}). {advice}") from error
+        if hasattr(self.model, "set_experts_implementation"):
+            self.model.set_experts_implementation("eager")  # the others know no float64
         self.model.eval().to(getattr(torch, dtype))
 
     def run(self, given: Any, attention: bool = True) -> xr.Dataset:

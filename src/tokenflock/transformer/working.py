@@ -129,10 +129,14 @@ def layer_at_work(layer: Layer, hidden: Any, parts: Parts = ALL) -> tuple[dict[s
     rest, explained_rest = fit_beta(heads.weights[:, 1:, 1:], o[1:, 1:], seen[1:, 1:])
     written = heads.written.sum(axis=0)
     written = written if layer.output_bias is None or not parts.bias else written + layer.output_bias
+    own = heads.written
+    if (after := layer.attention_after) is not None:  # of a token it is one factor for all heads
+        factor = after.weight / np.sqrt(np.mean(written**2, axis=-1, keepdims=True) + after.eps)
+        written, own = written * factor, own * factor
     forward = block.forwarded(layer, h, written, parts)
-    update, after = out - h, np.linalg.norm(out, axis=-1)
+    update, long = out - h, np.linalg.norm(out, axis=-1)
     whole = float(np.sum(update**2))
-    cosine = np.clip(np.sum(x * out, axis=-1) / after, -1, 1)
+    cosine = np.clip(np.sum(x * out, axis=-1) / long, -1, 1)
     return (
         {
             "beta_norms": norms[:, seen].mean(axis=-1),
@@ -140,7 +144,7 @@ def layer_at_work(layer: Layer, hidden: Any, parts: Parts = ALL) -> tuple[dict[s
             "explained": explained,
             "beta_rest": rest,
             "explained_rest": explained_rest,
-            "step": (np.linalg.norm(heads.written, axis=-1) / size).mean(axis=-1),
+            "step": (np.linalg.norm(own, axis=-1) / size).mean(axis=-1),
             "step_attention": np.asarray((np.linalg.norm(written, axis=-1) / size).mean()),
             "step_feedforward": np.asarray((np.linalg.norm(forward, axis=-1) / size).mean()),
             "turned": np.asarray(np.arccos(cosine).mean()),
@@ -148,7 +152,7 @@ def layer_at_work(layer: Layer, hidden: Any, parts: Parts = ALL) -> tuple[dict[s
             "share_feedforward": np.asarray(np.sum(update * forward) / whole),
         },
         out,
-        heads.written,
+        own,
     )
 
 

@@ -60,6 +60,7 @@ CALL = np.dtype(
     [
         ("group", np.int64),  # whose tokens a sum is over, -1 for all
         ("stage", np.int64),  # of a sum that goes over its parts more than once
+        ("head", np.int64),  # the present head
         ("slope", np.float64),  # of ALiBi's bias, for the present head
         ("level", np.float64),  # the largest logit of every row where it is known and positive, else 0
         ("log", np.float64),  # rescaled space: exp(log) was taken out of the product of two flows
@@ -76,7 +77,8 @@ class Terms(NamedTuple):
     heads: Numbers  # (3, H, d, d): beta B in units of log 2 (hardmax: B itself), V, V - c I of model.less
     flow: Numbers  # (d, d): V - mu I, mu the largest real part of an eigenvalue
     slopes: Numbers  # (H,) of the bias, in the units of the form
-    # (3, columns): lo, hi, number of visible tokens; with groups that of the token too, and for each if the row sees it
+    # (2 + H, columns): lo, hi, number of visible tokens; one line is for all heads. With groups then the group of the
+    # token, and for each whether the row sees it
     rows: Numbers
     frozen: Numbers  # (d + 1, m): frozen tokens and log2 of their weights (hardmax: the weights)
     # (n, 1), or (columns / m, n m) with a_ij at [i / m, j m + i % m], m the width of a register, or (0, 0) without
@@ -84,9 +86,9 @@ class Terms(NamedTuple):
     masses: Numbers
     inner: Numbers  # (k, d + 1): the feed-forward's a and b
     outer: Numbers  # (d, k): its w
-    sides: (
-        Numbers  # (2 G, H, k, d): beta Q of every group in units of log 2, then K; without positions and groups empty
-    )
+    starts: NDArray[np.int64]  # of a graph: see graph_pairs.py; its biases stand in the place of masses
+    entries: NDArray[np.int32]
+    sides: Numbers  # (2 G, H, k, d): beta Q of every group in units of log 2, then K; or empty, see placed.py
     turns: Numbers  # (r, columns): cosines, then sines of the angles by which queries and keys turn
     offsets: Numbers  # (d, columns) vectors that queries and keys see added to the tokens
     shaking: Numbers  # of common noise: the waves of a field and their phases, or matrices below each other
@@ -111,6 +113,8 @@ class PairWork(NamedTuple):
     by_rows: Numbers  # (2, n, d) tokens as rows, for products: x' and u'
     partial: Numbers  # (chunks, ...) sums of every chunk of tokens, where several chunks add to one row
     tables: Numbers  # (rows, length) the coefficients of a series, for sums over waves
+    starts: NDArray[np.int64]  # those of Terms
+    entries: NDArray[np.int32]
 
 
 class Work(NamedTuple):
@@ -135,9 +139,10 @@ def no_pairs(dtype: str | np.dtype[Any]) -> PairWork:
     """A PairWork without anything in it: each run fills in a `call` of its own and the arrays that its sums need."""
     table, pages = np.zeros((0, 0), dtype=dtype), np.zeros((0, 0, 0), dtype=dtype)
     three = {"by_rows": pages, "partial": pages}
-    two = dict.fromkeys((name for name in PairWork._fields[3:] if name not in three), table)
+    graph: dict[str, Any] = {"starts": np.zeros(0, dtype=np.int64), "entries": np.zeros(0, dtype=np.int32)}
+    two = dict.fromkeys((name for name in PairWork._fields[3:] if name not in three | graph), table)
     numbers, call = np.zeros((), dtype=NUMBERS)[()], np.zeros((), dtype=CALL)[()]
-    return PairWork(numbers, call, np.zeros(0, dtype=np.int64), **two, **three)
+    return PairWork(numbers, call, np.zeros(0, dtype=np.int64), **two, **three, **graph)
 
 
 @lru_cache
@@ -157,8 +162,9 @@ def sums_signature(dtype: str) -> Any:
 def _field_type(dtype: str) -> Any:
     two, three, four = (np.zeros((0,) * k, dtype=dtype) for k in (2, 3, 4))
     pairs = no_pairs(dtype)
-    plain = np.zeros((0, 0))
-    terms = Terms(pairs.numbers, four, plain, np.zeros(0), two, two, two, two, two, four, two, two, plain)
+    plain, graph = np.zeros((0, 0)), (pairs.starts, pairs.entries)
+    extra = (*graph, four, two, two, plain)
+    terms = Terms(pairs.numbers, four, plain, np.zeros(0), two, two, two, two, two, *extra)
     return typeof(Field(terms, Work(pairs, three, two, three, two)))
 
 

@@ -77,8 +77,8 @@ def field(fields: list[xr.Dataset]) -> plot.Figure:
         if not drawn:
             ax.text(0.5, 0.5, "not known of these states", transform=ax.transAxes, ha="center", va="center")
         ax.set_title(title, pad=3)
-        low, high = ax.get_ylim()
-        if logarithmic and drawn and low > 0 and high > DECADE * low:
+        values = np.concatenate([line.get_ydata() for line in ax.get_lines()]) if drawn else np.ones(1)
+        if logarithmic and np.nanmin(values) > 0 and np.nanmax(values) > DECADE * np.nanmin(values):
             ax.set_yscale("log")
         elif drawn and not any(name == "overlap" for name, _, _ in lines):
             ax.set_ylim(bottom=0)
