@@ -19,6 +19,7 @@ from tokenflock.engine.compiled.pointers import Pointer, pointer_to
 from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.explicit import (
     general_pairs,
+    graph_pairs,
     mutual_products,
     near_pairs,
     pairs,
@@ -42,6 +43,7 @@ from tokenflock.engine.explicit.steps import (
 from tokenflock.engine.explicit.team import team
 from tokenflock.engine.explicit.terms import (
     GENERAL_KERNELS,
+    GRAPHS,
     KINDS,
     NEAR_KERNELS,
     PRODUCTS,
@@ -75,6 +77,7 @@ FIRST_WAIT = 8  # steps between the first two looks at whether attention is Bool
 #: where pair kernels are; others are in pairs.py, or in rescaled_pairs.py
 HOMES = {**dict.fromkeys(NEAR_KERNELS, near_pairs), **dict.fromkeys(GENERAL_KERNELS, general_pairs), "mutual": pairs}
 HOMES |= {"products": products, "mutual_products": mutual_products}
+HOMES |= dict.fromkeys(GRAPHS, graph_pairs)
 NO_TABLE = np.zeros((0, 0))  # of a scheme: layers have none
 
 
@@ -91,7 +94,7 @@ def blas() -> Any:
 def pair_pointers(name: str, dtype: str) -> tuple[Pointer, Pointer]:
     """What sums over pairs by the kernel of a name: the function that runs the parts, and the kernel of a part."""
     home = rescaled_pairs if name.startswith("leader") else HOMES.get(name, pairs)
-    family = name if name in ("mutual", *PRODUCTS) else "rows"
+    family = "graph" if name in GRAPHS else name if name in ("mutual", *PRODUCTS) else "rows"
     sums = pointer_to(getattr(teams, f"sum_{family}"), sums_signature(dtype))
     return sums, pointer_to(getattr(home, name), part_signature(dtype))
 

@@ -102,10 +102,11 @@ def _weigh_all(field, h, inverse):
     """p becomes the pull and z the mass of head h, from the sums that stand there."""
     terms, pairs, numbers = field.terms, field.work.pairs, field.terms.numbers
     p, z, top, call = pairs.p, pairs.z, pairs.top, pairs.call
+    counts = terms.rows[COUNTS + h if terms.rows.shape[0] > COUNTS + 1 else COUNTS]
     for i in range(numbers.n):
         peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.scaled else np.float64(top[0, i])
         call.undecided = max(call.undecided, abs(z[0, i] - np.floor(z[0, i] + 0.5)))
-        weight = p.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
+        weight = p.dtype.type(_weigh(numbers, counts, peak, i, z[0, i]))
         z[0, i] *= weight
         weight *= p.dtype.type(inverse)
         for a in range(p.shape[0]):
@@ -117,7 +118,7 @@ def _attend(sums, part, field, h):
     """(E4) of head h: p the pull, z the mass."""
     terms, work, numbers = field.terms, field.work, field.terms.numbers
     x, u, pairs, call = work.tokens[X], work.tokens[U], work.pairs, work.pairs.call
-    inverse, call.slope, call.level = 1.0, terms.slopes[h], 0.0
+    inverse, call.head, call.slope, call.level = 1.0, h, terms.slopes[h], 0.0
     if numbers.scaled:
         inverse, call.level = 1.0 / numbers.scale, np.float64(terms.heads[FORM, h, 0, 0])
         _scale(numbers, x, pairs.x)
@@ -181,7 +182,7 @@ def _rescaled_heads(sums, part, field):
             drive[a, i] = 0.0
     for h in range(terms.heads.shape[1]):
         queries(work, h)
-        call.slope, call.level = terms.slopes[h], 0.0
+        call.head, call.slope, call.level = h, terms.slopes[h], 0.0
         sums(part, work.pairs)
         _weigh_all(field, h, 1.0)
         _apply(terms.numbers.scalar_value != 0, terms.heads[VALUE, h], p, work.tokens[SPARE], drive)

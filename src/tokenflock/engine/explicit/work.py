@@ -56,6 +56,7 @@ NUMBERS = np.dtype(
 CALL = np.dtype(
     [
         ("stage", np.int64),  # of a sum that goes over its parts more than once
+        ("head", np.int64),  # the present head
         ("slope", np.float64),  # of ALiBi's bias, for the present head
         ("level", np.float64),  # the largest logit of every row where it is known and positive, else 0
         ("log", np.float64),  # rescaled space: exp(log) was taken out of the product of two flows
@@ -72,13 +73,15 @@ class Terms(NamedTuple):
     heads: Numbers  # (3, H, d, d): beta B in units of log 2 (hardmax: B itself), V, V - c I of model.less
     flow: Numbers  # (d, d): V - mu I, mu the largest real part of an eigenvalue
     slopes: Numbers  # (H,) of the bias, in the units of the form
-    rows: Numbers  # (3, columns): lo, hi, number of visible tokens
+    rows: Numbers  # (2 + H, columns): lo, hi, number of visible tokens; one line is for all heads
     frozen: Numbers  # (d + 1, m): frozen tokens and log2 of their weights (hardmax: the weights)
     # (n, 1), or (columns / m, n m) with a_ij at [i / m, j m + i % m], m the width of a register, or (0, 0) without
     # masses: log2 of them, but as they are for hardmax and for the kernels `weighed`
     masses: Numbers
     inner: Numbers  # (k, d + 1): the feed-forward's a and b
     outer: Numbers  # (d, k): its w
+    starts: NDArray[np.int64]  # of a graph: see graph_pairs.py; its biases stand in the place of masses
+    entries: NDArray[np.int32]
 
 
 class PairWork(NamedTuple):
@@ -100,6 +103,8 @@ class PairWork(NamedTuple):
     by_rows: Numbers  # (2, n, d) tokens as rows, for products: x' and u'
     partial: Numbers  # (chunks, ...) sums of every chunk of tokens, where several chunks add to one row
     tables: Numbers  # (rows, length) the coefficients of a series, for sums over waves
+    starts: NDArray[np.int64]  # those of Terms
+    entries: NDArray[np.int32]
 
 
 class Work(NamedTuple):
@@ -124,9 +129,10 @@ def no_pairs(dtype: str | np.dtype[Any]) -> PairWork:
     """A PairWork without anything in it: each run fills in a `call` of its own and the arrays that its sums need."""
     table, pages = np.zeros((0, 0), dtype=dtype), np.zeros((0, 0, 0), dtype=dtype)
     three = {"by_rows": pages, "partial": pages}
-    two = dict.fromkeys((name for name in PairWork._fields[3:] if name not in three), table)
+    graph: dict[str, Any] = {"starts": np.zeros(0, dtype=np.int64), "entries": np.zeros(0, dtype=np.int32)}
+    two = dict.fromkeys((name for name in PairWork._fields[3:] if name not in three | graph), table)
     numbers, call = np.zeros((), dtype=NUMBERS)[()], np.zeros((), dtype=CALL)[()]
-    return PairWork(numbers, call, np.zeros(0, dtype=np.int64), **two, **three)
+    return PairWork(numbers, call, np.zeros(0, dtype=np.int64), **two, **three, **graph)
 
 
 @lru_cache
@@ -146,7 +152,9 @@ def sums_signature(dtype: str) -> Any:
 def _field_type(dtype: str) -> Any:
     two, three, four = (np.zeros((0,) * k, dtype=dtype) for k in (2, 3, 4))
     pairs = no_pairs(dtype)
-    terms = Terms(pairs.numbers, four, np.zeros((0, 0)), np.zeros(0), two, two, two, two, two)
+    terms = Terms(
+        pairs.numbers, four, np.zeros((0, 0)), np.zeros(0), two, two, two, two, two, pairs.starts, pairs.entries
+    )
     return typeof(Field(terms, Work(pairs, three, two, three, two)))
 
 
