@@ -12,6 +12,7 @@ from tokenflock.engine.explicit import own_kernels
 from tokenflock.engine.explicit.entries import NO_GRAPH, UNSEEN, laid_out, mass_of
 from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
 from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
+from tokenflock.engine.explicit.placed_terms import group_lines, laid_form, offsets, sides, turns
 from tokenflock.engine.explicit.products import TILE
 from tokenflock.engine.explicit.team import NEXT, NONE, QUEUE_SIZE
 from tokenflock.engine.explicit.work import (
@@ -33,6 +34,7 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
+from tokenflock.groups import met
 from tokenflock.masks import graph, has_table, is_interval, sees, visible
 from tokenflock.model import Model, biases, less, masses
 
@@ -55,6 +57,8 @@ def columns_for(n: int) -> int:
 
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
+    if model.placed:
+        return "placed"
     special = traits(model)
     if not model.usual:
         return own_kernels.name_of(model)
@@ -103,6 +107,7 @@ def _numbers(model: Model, kernel: str, n: int, form: Array, mu: float, rho: flo
     record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * factor), 1e-10)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
+    record["grouped"] = model.groups is not None
     record["noise"], record["mu"], record["rho"] = model.noise, mu, rho
     return record[()]
 
@@ -114,7 +119,7 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     """
     columns, hard, d = columns_for(n), math.isinf(model.beta), model.dim
     unit = unit_of(model)
-    form = model.form * (1.0 if hard else model.beta * unit)
+    form = laid_form(model) * (1.0 if hard else model.beta * unit)
     total = model.values.sum(axis=0)
     mu = float(np.linalg.eigvals(total).real.max()) if model.space == "rescaled" else 0.0
     values, rho = model.values, 1.0
@@ -133,19 +138,23 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     def own(array: Numbers, kind: str = dtype) -> Numbers:
         return np.array(array, dtype=kind, order="C")
 
-    seen = laid_out(model, n) if by_graph else NO_GRAPH
+    seen, fixed = laid_out(model, n) if by_graph else NO_GRAPH, float(weights.sum())
     return Terms(
         numbers=_numbers(model, kernel, n, form, mu, rho),
         heads=own(np.stack([form, values, less(values)])),
         flow=own(total - mu * np.eye(d), "float64"),
         slopes=own(model.slopes * unit, "float64"),
-        rows=own(np.concatenate([np.stack([lo, hi]), _divisors(model, n, columns, float(weights.sum()))])),
+        rows=own(np.concatenate([[lo, hi], _divisors(model, n, columns, fixed), group_lines(model, n, columns)])),
         frozen=own(np.concatenate([frozen.T, (weights if unit == 1.0 else np.log2(weights))[None]])),
         masses=own(seen.extra if by_graph else _masses(model, n, columns, as_given, dtype)),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
         starts=seen.starts,
         entries=seen.entries,
+        sides=own(sides(model)),
+        turns=own(turns(model, n, columns)),
+        offsets=own(offsets(model, n, columns)),
+        shaking=own(np.zeros((0, 0)), "float64"),
     )
 
 
@@ -195,6 +204,9 @@ def _seen_by_positions(model: Model, n: int, first: int, stop: int) -> Array:
 def _counts(model: Model, n: int, columns: int) -> Array:
     """(E3) sum_k a_ik over the visible k of every row; padding repeats the last row."""
     counted = masses(model, n)
+    if model.groups is not None:
+        counts = (counted * (sees(model.mask, n) & met(model.groups))).sum(axis=1)
+        return np.concatenate([counts, np.full(columns - n, counts[-1])])
     if not is_interval(model.mask):
         found = graph(model.mask, n)
         sums = np.bincount(found.rows, mass_of(model, found), found.heads * n).reshape(-1, n)
@@ -248,6 +260,9 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
         own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
     elif terms.numbers["own"]:
         own = {"per_token": make(1, columns)}
+    elif kernel == "placed":
+        held = (len(terms.sides) // 2, d + 2, columns) if terms.heads.shape[1] > terms.sides.shape[1] else (0, 0, 0)
+        own = {"per_token": make(terms.sides.shape[2], columns), "partial": make(*held)}
     elif kernel in GRAPHS:
         fixed = terms.frozen.shape[1]
         longest = int(np.diff(terms.starts).max(initial=0))
@@ -264,7 +279,7 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
         call=np.zeros((), dtype=CALL)[()],
         queue=queue,
         x=tokens[X] if scaled is None else scaled,
-        u=tokens[U] if scaled is None else scaled,
+        u=make(terms.sides.shape[2], columns) if kernel == "placed" else tokens[U] if scaled is None else scaled,
         rows=terms.rows,
         frozen=terms.frozen,
         masses=terms.masses,
