@@ -16,7 +16,7 @@ from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model
 
-from tokenflock.engine.compiled.lanes import Lanes, _broadcast, _constant, _vector, absolute, exp2, root
+from tokenflock.engine.compiled.lanes import Lanes, absolute, broadcast, constant, exp2, root, vector_of
 
 LOG2E = math.log2(math.e)
 ARITHMETIC = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv"}
@@ -57,8 +57,8 @@ def _as_lanes(context: Any, builder: Any, lanes: Lanes, kind: Any, value: Any) -
     if isinstance(kind, Lanes):
         return value
     if isinstance(kind, Truths):
-        return builder.select(value, _constant(lanes, 1.0), _constant(lanes, 0.0))
-    return _broadcast(builder, _vector(lanes), context.cast(builder, value, kind, lanes.element))
+        return builder.select(value, constant(lanes, 1.0), constant(lanes, 0.0))
+    return broadcast(builder, vector_of(lanes), context.cast(builder, value, kind, lanes.element))
 
 
 KINDS = (Lanes, Truths, types.Number, types.Boolean)
@@ -69,7 +69,7 @@ def _operator(symbol: Any, result: Any, build: Any) -> None:
     """Declare an operator of two registers, or of one and a number."""
 
     @infer_global(symbol)
-    class _Template(AbstractTemplate):
+    class _Operator(AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
             if len(args) != 2 or (isinstance(args[0], Lanes) and args[0] == args[1] and symbol in ARITHMETIC):
                 return None  # lanes.py has it
@@ -100,7 +100,7 @@ for _symbol, _name in COMPARED.items():
 
 def _logical(symbol: Any, instruction: str) -> None:
     @infer_global(symbol)
-    class _Template(AbstractTemplate):
+    class _Logical(AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
             if len(args) == 2 and isinstance(args[0], Truths) and args[0] == args[1]:
                 return signature(args[0], *args)
@@ -182,7 +182,7 @@ def _each(function: Any, arguments: int) -> Any:
         def codegen(context, builder, sig, given):
             element = lanes.element
             registers = [_as_lanes(context, builder, lanes, k, v) for k, v in zip(sig.args, given, strict=True)]
-            made = ir.Constant(_vector(lanes), ir.Undefined)
+            made = ir.Constant(vector_of(lanes), ir.Undefined)
             kind = element(*[element] * len(registers))
             for k in range(lanes.count):
                 at = ir.Constant(ir.IntType(32), k)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock.engine.compiled.declare import folder
-from tokenflock.engine.explicit.own_pairs import COUNT, DIVISORS, Shape
+from tokenflock.engine.explicit.own_pairs import COUNT, DIVISORS, LoopShape
 from tokenflock.engine.explicit.registers import COORDINATES
 from tokenflock.functions import Function
 from tokenflock.interaction import SUMS, Kernel
@@ -31,7 +31,7 @@ import numpy as np
 from tokenflock.engine.compiled.declare import inline, pointed
 from tokenflock.engine.compiled.lane_functions import TABLE
 from tokenflock.engine.compiled.lanes import noinline, root
-from tokenflock.engine.explicit.own_pairs import Shape, rows_of
+from tokenflock.engine.explicit.own_pairs import LoopShape, rows_of
 '''
 TAIL = '''
 
@@ -91,7 +91,7 @@ def _defined(function: Function, name: str) -> list[str]:
     return [*lines, "", "", "@inline", text]
 
 
-def source_of(kernel: Kernel | None, shape: Shape) -> str:
+def source_of(kernel: Kernel | None, shape: LoopShape) -> str:
     """The file of a kernel (None: exp) and a shape."""
     function = kernel.function if kernel else Kernel(EXP).function
     takes = kernel.takes if kernel else ("logit",)
@@ -103,11 +103,11 @@ def source_of(kernel: Kernel | None, shape: Shape) -> str:
     return "\n".join(lines) + TAIL.format(shape=repr(shape))
 
 
-def shape_of(model: Model) -> Shape:
+def shape_of(model: Model) -> LoopShape:
     """What a model's loop is made for."""
     norm, kernel = model.divisor, model.own_kernel
     checked = norm.kind in SUMS and kernel is not None and (not kernel.name or kernel.signed)
-    return Shape(
+    return LoopShape(
         d=model.dim if model.dim in COORDINATES else 0,
         shifted=kernel is None,
         tilted=model.bias is not None,

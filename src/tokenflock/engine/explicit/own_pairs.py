@@ -21,7 +21,7 @@ SUM, COUNT, ROOT, SINK = range(4)  # what rows are divided by
 DIVISORS = {"softmax": SUM, "l2": ROOT, "sink": SINK}  # all others are counts, which terms.py finds once
 
 
-class Shape(NamedTuple):
+class LoopShape(NamedTuple):
     """What a loop is made for, beside the function; all of it is known when it is compiled."""
 
     d: int  # coordinates in registers, 0 for any number of them
@@ -34,7 +34,7 @@ class Shape(NamedTuple):
     takes: tuple[str, ...] = ("logit",)  # of logit, overlap and distance
 
 
-class Rows(NamedTuple):
+class RowLoop(NamedTuple):
     """How a loop goes through its rows: with coordinates in registers, or in memory."""
 
     begin: Any  # (pairs, i) -> what it holds of the rows i ..: their tokens, their queries
@@ -44,7 +44,7 @@ class Rows(NamedTuple):
     keep: Any  # (sums, pairs, i): sums go where the results are
 
 
-def _in_registers(d: int) -> Rows:
+def _in_registers(d: int) -> RowLoop:
     take, gaps_to, dot, nothing, pull_of, keep = COORDINATES[d]
 
     @inline
@@ -65,10 +65,10 @@ def _in_registers(d: int) -> Rows:
     def pull(sums, pairs, y, j, i, held, w):
         return pull_of(sums, w, gaps_to(y, j, held[0]))
 
-    return Rows(begin, measure, none, pull, keep)
+    return RowLoop(begin, measure, none, pull, keep)
 
 
-def _in_memory(takes: tuple[str, ...]) -> Rows:
+def _in_memory(takes: tuple[str, ...]) -> RowLoop:
     wants_logit, wants_overlap, wants_distance = (name in takes for name in ("logit", "overlap", "distance"))
 
     @inline
@@ -103,7 +103,7 @@ def _in_memory(takes: tuple[str, ...]) -> Rows:
     def keep(sums, pairs, i):
         return None
 
-    return Rows(begin, measure, none, pull, keep)
+    return RowLoop(begin, measure, none, pull, keep)
 
 
 def _divided(divisor: int, checked: bool) -> Any:
@@ -126,11 +126,9 @@ def _divided(divisor: int, checked: bool) -> Any:
     return factor
 
 
-def rows_of(weight: Any, shape: Shape) -> Any:
-    """The rows of a part: a function (pairs, k). weight(logit, overlap, square of the distance) is the kernel."""
-    begin, measure, none, pull, keep = _in_registers(shape.d) if shape.d else _in_memory(shape.takes)
-    shifted, tilted, weighed, others, checked = shape.shifted, shape.tilted, shape.weighed, shape.others, shape.checked
-    factor, rooted = _divided(shape.divisor, shape.checked), shape.divisor == ROOT
+def _tops(shape: LoopShape, measure: Any) -> Any:
+    """Logits with their bias, and the largest one of each row: (tilt, largest)."""
+    tilted, weighed = shape.tilted, shape.weighed
 
     @inline
     def tilt(pairs, s, j, i):
@@ -152,6 +150,14 @@ def rows_of(weight: Any, shape: Shape) -> Any:
         for j in range(frozen.shape[1]):
             best = larger(measure(pairs, frozen, j, i, held)[0], best)
         return best
+
+    return tilt, largest
+
+
+def _meetings(weight: Any, shape: LoopShape, go: RowLoop, tilt: Any) -> Any:
+    """What a row does with a token, and with a frozen one: (meet, count_in)."""
+    weighed, others, checked, rooted = shape.weighed, shape.others, shape.checked, shape.divisor == ROOT
+    measure, pull = go.measure, go.pull
 
     @inline
     def count_in(w, a, total, lowest):
@@ -180,6 +186,17 @@ def rows_of(weight: Any, shape: Shape) -> Any:
         counted = chosen(indices(x.dtype.type(i)) == x.dtype.type(j), 0.0, w) if others else w
         total, lowest = count_in(counted, a, total, lowest)
         return sums, total, lowest
+
+    return meet, count_in
+
+
+def rows_of(weight: Any, shape: LoopShape) -> Any:
+    """The rows of a part: a function (pairs, k). weight(logit, overlap, square of the distance) is the kernel."""
+    go = _in_registers(shape.d) if shape.d else _in_memory(shape.takes)
+    begin, measure, none, pull, keep = go
+    shifted, factor = shape.shifted, _divided(shape.divisor, shape.checked)
+    tilt, largest = _tops(shape, measure)
+    meet, count_in = _meetings(weight, shape, go, tilt)
 
     @inline
     def rows(pairs, k):
