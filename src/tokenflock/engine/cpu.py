@@ -17,7 +17,7 @@ from tokenflock.engine.implicit.turning import TurnedStepper, turned
 from tokenflock.engine.traits import OPTIONS, traits
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
-from tokenflock.masks import is_interval, sees
+from tokenflock.masks import has_table, is_interval, sees
 from tokenflock.model import Model, kind_at, masses
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
 
@@ -41,6 +41,8 @@ class CpuEngine(EnsembleEngine):
         if model.varying and (not model.usual or model.position is not None):
             other = "a kernel or normaliser of its own" if not model.usual else "positions"
             return f"It does not know weights that change together with {other}. Take engine='reference'."
+        if (not model.usual or model.position is not None) and (not is_interval(model.mask) or has_table(model.bias)):
+            return "It does not know a graph, or a bias of one's own, together with a kernel, normaliser or positions."
         return None
 
     def velocity(

@@ -28,10 +28,8 @@ from tokenflock.engine.contract import Ensemble, EnsembleEngine, Outcome, Task, 
 from tokenflock.engine.machine import DEVICE as VARIABLE
 from tokenflock.errors import EngineError, bad, missing
 from tokenflock.geometry import Array
-from tokenflock.masks import has_table
 from tokenflock.memory import machine_bytes
 from tokenflock.model import Model
-from tokenflock.options import Window
 from tokenflock.schemes import Scheme
 
 if TYPE_CHECKING:
@@ -166,8 +164,6 @@ class GpuEngine(EnsembleEngine):
 
     def objection(self, model: Model, dtype: str) -> str | None:
         """Only dtypes that the device cannot do."""
-        if not isinstance(model.mask, str | Window) or has_table(model.bias):
-            return "It knows causal and full masks, windows and ALiBi."
         device = self.device
         try:
             self._torch.ones(1, dtype=getattr(self._torch, dtype), device=device).sum().item()
