@@ -2,8 +2,8 @@
 
     python benchmarks/graphs.py [--tokens 100000] [--neighbours 50] [--dim 3] [--out graphs.json]
 
-Rows: compiled on one core and on all (TOKENFLOCK_THREADS), torch on its device, numpy with gathers and sums of segments.
-`per_entry_ns` is the time of one entry; `of_a_dense_pair` its ratio to one pair of the dense kernel for any Q and K.
+Rows: compiled on one core and on all (TOKENFLOCK_THREADS), torch on its device, numpy with gathers and sums of
+segments. `per_entry_ns` is the time of an entry; `of_a_dense_pair` its ratio to a pair of the dense kernel for any Q, K.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ def by_torch(model: flock.Model, x: np.ndarray) -> tuple[str, float]:
     """The device, and seconds of one velocity there."""
     import torch
 
-    from tokenflock.engine.gpu import device_named, lay_out_on
+    from tokenflock.engine.gpu import device_named, exact, lay_out_on
     from tokenflock.engine.torch.velocity import velocity
 
     device = device_named()
     terms, tokens = lay_out_on(model, "float64", device), torch.as_tensor(x, device=device)[None]
 
     def call() -> None:
-        with torch.no_grad():
-            velocity(terms, tokens)
+        velocity(terms, tokens)
         if device.type == "cuda":
             torch.cuda.synchronize()
 
-    return str(device), best(call)
+    with exact(device):
+        return str(device), best(call)
 
 
 def main() -> None:
