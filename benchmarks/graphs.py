@@ -3,7 +3,7 @@
     python benchmarks/graphs.py [--tokens 100000] [--neighbours 50] [--dim 3] [--out graphs.json]
 
 Rows: compiled on one core and on all (TOKENFLOCK_THREADS), torch on its device, numpy with gathers and sums of
-segments. `per_entry_ns` is the time of an entry; `of_a_dense_pair` its ratio to a pair of the dense kernel for any Q, K.
+segments. `per_entry_ns` is the time of an entry; `of_a_dense_pair` that to a pair of the dense kernel for any Q, K.
 """
 
 from __future__ import annotations
