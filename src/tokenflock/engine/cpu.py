@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,16 +31,21 @@ class CpuEngine(EnsembleEngine):
     name = "cpu"
     schemes = (*EXPLICIT, "rosenbrock", "skeleton")
     pair_s = 1.5e-9
-    options = OPTIONS | {"varying"}
+    options = OPTIONS | {"varying", "position", "groups", "common_noise"}
 
     def objection(self, model: Model, dtype: str) -> str | None:
-        """Weights that change all the time: its kernels have them fixed."""
+        """Positions and groups with graphs or own kernels; weights that change all the time."""
+        if model.placed and (math.isinf(model.beta) and model.groups is not None):
+            return "It does not know groups at beta=inf. Take engine='reference'."
+        if model.placed and (not model.usual or not is_interval(model.mask) or has_table(model.bias)):
+            other = "a graph or a table of biases" if model.usual else "a kernel or normaliser of its own"
+            return f"It does not know positions or groups together with {other}. Take engine='reference'."
         smooth = [name for name, one in (model.varying or {}).items() if one.smooth]
         if smooth:
             advice = "Give values that are constant between knots, or take engine='reference'."
             return f"{smooth[0]} changes all the time, and it knows weights that change at some times. {advice}"
-        if model.varying and (not model.usual or model.position is not None):
-            other = "a kernel or normaliser of its own" if not model.usual else "positions"
+        if model.varying and (not model.usual or model.placed):
+            other = "a kernel or normaliser of its own" if not model.usual else "positions or groups"
             return f"It does not know weights that change together with {other}. Take engine='reference'."
         if (not model.usual or model.position is not None) and (not is_interval(model.mask) or has_table(model.bias)):
             return "It does not know a graph, or a bias of one's own, together with a kernel, normaliser or positions."

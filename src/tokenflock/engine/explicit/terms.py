@@ -11,6 +11,7 @@ from tokenflock.engine.compiled.lanes import BYTES, PAD
 from tokenflock.engine.explicit.entries import NO_GRAPH, UNSEEN, laid_out, mass_of
 from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
 from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
+from tokenflock.engine.explicit.placed_terms import group_lines, laid_form, offsets, sides, turns
 from tokenflock.engine.explicit.products import TILE
 from tokenflock.engine.explicit.team import NEXT, NONE, QUEUE_SIZE
 from tokenflock.engine.explicit.work import (
@@ -32,7 +33,8 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.masks import graph, has_table, is_interval, visible
+from tokenflock.groups import met
+from tokenflock.masks import graph, has_table, is_interval, sees, visible
 from tokenflock.model import Model, less, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
@@ -53,6 +55,8 @@ def columns_for(n: int) -> int:
 
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
+    if model.placed:
+        return "placed"
     special = traits(model)
     if not special.ordinary and not model.varying:
         return "general"
@@ -97,6 +101,7 @@ def _numbers(model: Model, kernel: str, n: int, form: Array, mu: float, rho: flo
     record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * factor), 1e-10)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
+    record["grouped"] = model.groups is not None
     record["noise"], record["mu"], record["rho"] = model.noise, mu, rho
     return record[()]
 
@@ -107,7 +112,7 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     layer_step: dt of rescaled layers, whose V is R^-1 V (E13).
     """
     columns, hard, d = columns_for(n), math.isinf(model.beta), model.dim
-    form = model.form * (1.0 if hard else model.beta * LOG2E)
+    form = laid_form(model) * (1.0 if hard else model.beta * LOG2E)
     total = model.values.sum(axis=0)
     mu = float(np.linalg.eigvals(total).real.max()) if model.space == "rescaled" else 0.0
     values, rho = model.values, 1.0
@@ -132,13 +137,25 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
         heads=own(np.stack([form, values, less(values)])),
         flow=own(total - mu * np.eye(d), "float64"),
         slopes=own(model.slopes * (1.0 if hard else LOG2E), "float64"),
-        rows=own(np.concatenate([np.stack([lo, hi]), np.atleast_2d(_counts(model, n, columns) + weights.sum())])),
+        rows=own(
+            np.concatenate(
+                [
+                    np.stack([lo, hi]),
+                    np.atleast_2d(_counts(model, n, columns) + weights.sum()),
+                    group_lines(model, n, columns),
+                ]
+            )
+        ),
         frozen=own(np.concatenate([frozen.T, (weights if hard else np.log2(weights))[None]])),
         masses=own(seen.extra if by_graph else _masses(model, n, columns, hard or kernel in WEIGHED, dtype)),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
         starts=seen.starts,
         entries=seen.entries,
+        sides=own(sides(model)),
+        turns=own(turns(model, n, columns)),
+        offsets=own(offsets(model, n, columns)),
+        shaking=own(np.zeros((0, 0)), "float64"),
     )
 
 
@@ -157,6 +174,9 @@ def weigh(terms: Terms, work: Work, model: Model) -> None:
 def _counts(model: Model, n: int, columns: int) -> Array:
     """(E3) sum_k a_ik over the visible k of every row; padding repeats the last row."""
     counted = masses(model, n)
+    if model.groups is not None:
+        counts = (counted * (sees(model.mask, n) & met(model.groups))).sum(axis=1)
+        return np.concatenate([counts, np.full(columns - n, counts[-1])])
     if not is_interval(model.mask):
         found = graph(model.mask, n)
         sums = np.bincount(found.rows, mass_of(model, found), found.heads * n).reshape(-1, n)
@@ -208,6 +228,9 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
     elif kernel == "mutual_products":
         own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
         own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
+    elif kernel == "placed":
+        held = (len(terms.sides) // 2, d + 2, columns) if terms.heads.shape[1] > terms.sides.shape[1] else (0, 0, 0)
+        own = {"per_token": make(terms.sides.shape[2], columns), "partial": make(*held)}
     elif kernel in GRAPHS:
         fixed = terms.frozen.shape[1]
         longest = int(np.diff(terms.starts).max(initial=0))
@@ -224,7 +247,7 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
         call=np.zeros((), dtype=CALL)[()],
         queue=queue,
         x=tokens[X] if scaled is None else scaled,
-        u=tokens[U] if scaled is None else scaled,
+        u=make(terms.sides.shape[2], columns) if kernel == "placed" else tokens[U] if scaled is None else scaled,
         rows=terms.rows,
         frozen=terms.frozen,
         masses=terms.masses,
