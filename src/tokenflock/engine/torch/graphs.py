@@ -23,7 +23,7 @@ TIE_32 = 2e-6  # model.TIE for the rounding of float32
 GROWTH = 1.25  # from one length of rows to the next: what is filled up takes at most so much more
 
 
-class Rows(NamedTuple):
+class LongRows(NamedTuple):
     """Rows of a head with up to the same number of entries."""
 
     row: Tensor  # (rows,)
@@ -35,7 +35,7 @@ class Rows(NamedTuple):
 class HeadGraph(NamedTuple):
     """All rows of a head, and their places when those of all lengths stand one after the other."""
 
-    parts: list[Rows]
+    parts: list[LongRows]
     place: Tensor  # (n,)
 
 
@@ -66,7 +66,7 @@ def head_graph(model: Model, n: int, head: int, dtype: torch.dtype, device: torc
         at = np.where(there, starts[row, None] + place, 0)
         extra = np.where(there, added[at], 0.0 if hard else -np.inf)
         column = torch.as_tensor(np.where(there, found.entries[at], row[:, None]).astype(np.int64), device=device)
-        parts.append(Rows(torch.as_tensor(row, device=device), column, put(extra), put(counted[row, None])))
+        parts.append(LongRows(torch.as_tensor(row, device=device), column, put(extra), put(counted[row, None])))
         order.append(row)
     return HeadGraph(parts, torch.as_tensor(np.argsort(np.concatenate(order)), device=device))
 
@@ -79,7 +79,7 @@ def graph_sums(terms: TorchTerms, x: Tensor, u: Tensor, rescaled: bool) -> Sums:
     for h in range(u.shape[1]):
         found = head_graph(terms.model, n, h, terms.dtype, terms.device)
         done = [
-            _rows(terms, x, keys, u[:, h], Rows(*(one[k : k + step] for one in rows)), rescaled)
+            _rows(terms, x, keys, u[:, h], LongRows(*(one[k : k + step] for one in rows)), rescaled)
             for rows in found.parts
             for step in (max(1, terms.pairs // max(1, runs * rows.column.shape[1])),)
             for k in range(0, len(rows.row), step)
@@ -92,7 +92,7 @@ def graph_sums(terms: TorchTerms, x: Tensor, u: Tensor, rescaled: bool) -> Sums:
 
 
 def _rows(
-    terms: TorchTerms, x: Tensor, keys: Tensor, u: Tensor, rows: Rows, rescaled: bool
+    terms: TorchTerms, x: Tensor, keys: Tensor, u: Tensor, rows: LongRows, rescaled: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Pull, mass and spread of some rows."""
     own, query, seen = x[:, rows.row, None], u[:, rows.row, None], keys[:, rows.column]
