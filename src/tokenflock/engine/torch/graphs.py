@@ -16,6 +16,7 @@ from torch import Tensor
 
 from tokenflock.engine.explicit.entries import laid_out, mass_of
 from tokenflock.engine.torch.terms import Sums, TorchTerms
+from tokenflock.errors import EngineError
 from tokenflock.masks import graph
 from tokenflock.model import TIE, Model
 
@@ -74,6 +75,9 @@ def head_graph(model: Model, n: int, head: int, dtype: torch.dtype, device: torc
 def graph_sums(terms: TorchTerms, x: Tensor, u: Tensor, rescaled: bool) -> Sums:
     """(E4) of all heads, for x (runs, n, d) and queries u (runs, H, n, d)."""
     runs, n, _ = x.shape
+    if not terms.model.usual:
+        told = f"mask={terms.model.mask} with kernel={terms.model.kernel}, normaliser={terms.model.normaliser}"
+        raise EngineError(f"torch cannot run {told}. Use engine='reference', or a mask that has a name.")
     keys = torch.cat([x, terms.frozen.expand(runs, -1, -1)], dim=1) if len(terms.frozen) else x
     pulls, masses, spreads = [], [], []
     for h in range(u.shape[1]):
