@@ -60,9 +60,8 @@ def plan() -> list[tuple[Cell, int]]:
     null = {4: (40.0, 160.0, 640.0, 2500.0, 1e4), 5: (20.0, 60.0, 200.0, 640.0)}
     nulls = {dim: [Cell(dim - 1, dim, 0.0, beta) for beta in betas] for dim, betas in null.items()}
     found = [(cell, RUNS) for cell in (*three, *four[5][:3], *nulls[4][:3], *nulls[5][:3], *four[7][:3])]
-    found += [(four[5][3], 98), (four[5][4], 10), (four[7][3], 20), (nulls[5][3], 20), (nulls[4][3], 20)]
-    found += [(four[5][4], RUNS), (four[7][4], 10), (four[7][3], RUNS)]
-    return [*found, (nulls[5][3], RUNS), (nulls[4][3], RUNS), (four[7][4], RUNS), (four[5][3], RUNS)]
+    found += [(four[5][3], RUNS), (four[5][4], RUNS), (four[7][3], 20), (nulls[5][3], 20), (nulls[4][3], 20)]
+    return [*found, (four[7][4], 10), *((cell, RUNS) for cell in (four[7][3], nulls[5][3], nulls[4][3], four[7][4]))]
 
 
 def starts(cell: Cell, first: int, runs: int, device: str) -> torch.Tensor:

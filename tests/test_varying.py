@@ -231,3 +231,26 @@ def test_two_tokens_under_random_layers_have_the_exponents_of_their_closed_form(
     assert abs(found - wanted) < 4.0 * error + 0.1 * abs(wanted)
     if sign < 0:  # the side of the threshold cosh(2 beta) = d - 2
         assert (found > 0) == (math.cosh(2 * beta) < dim - 2)
+
+
+def test_a_run_toml_says_them():
+    from tokenflock.spec import model_of
+
+    said = {
+        "beta": {"knots": [0.0, 2.0], "values": [1.0, 5.0], "kind": "linear"},
+        "value": {"redrawn": "ginibre:scale=0.5", "every": 0.5, "seed": 3, "heads": 2},
+        "query": {"of_t": "1 + t"},
+    }
+    model = model_of({"dim": 3, "beta": said["beta"], "value": said["value"]})
+    assert model.at(1.0).beta == 3.0
+    own = flock.redrawn(ginibre, every=0.5, seed=3, heads=2, scale=0.5)
+    assert (model.at(0.7).value == flock.Model(dim=3, value=own).at(0.7).value).all()
+    assert model_of({"dim": 3, "beta": said["query"]}).at(2.0).beta == 3.0
+    for table, words in (
+        ({"knots": [0.0]}, "a table of knots and values"),
+        ({"redrawn": "ginibr", "every": 1.0}, "unknown value family 'ginibr'"),
+        ({"redrawn": "ginibre", "evry": 1.0}, "value.evry = 1.0"),
+        ({"of_t": "__import__('os')"}, "value|text"),
+    ):
+        with pytest.raises(SpecError, match=words):
+            model_of({"dim": 3, "value": table})

@@ -228,7 +228,8 @@ def at_entries(bias: Any, seen: Graph, head: int) -> Array:
         _check_finite(found)
         return found
     if isinstance(bias, Graph):
-        key, wanted = bias.rows * n + bias.columns, i * n + j
+        first = head * n if bias.heads > 1 else 0
+        key, wanted = bias.rows * n + bias.columns, (first + i) * n + j
         place = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
         there = key[place] == wanted if len(key) else np.zeros(len(wanted), bool)
         return np.where(there, bias.values[place] if len(key) else 0.0, 0.0)

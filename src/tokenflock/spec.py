@@ -8,6 +8,9 @@
                                                          # an expression: "(i - j) % 2 == 0"
     value = {family = "diagonal", values = [1.0, 0.5]}   # or "diag:1,0.5", rows of numbers, {file = "v.npy"}
     query = ["ginibre:1", "ginibre:2"]                   # a list of matrices: one for each head
+                                                         # query, key, value and beta may change with time:
+                                                         # {redrawn = "ginibre", every = 1.0}, {of_t = "1 + t"}
+                                                         # {knots = [0, 5], values = [1, 9], kind = "linear"}
     bias = {slope = 0.1}                                 # or rows of numbers, or "-0.1 * abs(i - j)"
     kernel = "sigmoid:bias=-3"                           # or "relu", or an expression "exp(-distance**2)"
     normaliser = "count"                                 # or "sink:1.5", "count:own=false", {kind = "l2"}
@@ -55,6 +58,7 @@ from tokenflock.positions import Absolute, Rope
 from tokenflock.request import default_times, finite_end
 from tokenflock.rules import MASKS
 from tokenflock.start import STARTS
+from tokenflock.varying import is_table, of_table
 from tokenflock.weights import FAMILIES, PAPER_B
 
 T = TypeVar("T")
@@ -101,6 +105,8 @@ def check(raw: Mapping[str, Any]) -> None:
             raise SpecError(f"the section [{name}] is missing. A run needs {', '.join(f'[{s}]' for s in SECTIONS)}.")
         for key in raw[name].keys() & {*NUMBERS, *TEXTS}:
             wanted, words = (int | float, "a number") if key in NUMBERS else (str, "a name in quotes")
+            if key == "beta" and is_table(raw[name][key]):
+                continue
             if isinstance(raw[name][key], bool) or not isinstance(raw[name][key], wanted):
                 raise bad(f"[{name}] {key}", raw[name][key], words)
 
@@ -227,6 +233,12 @@ def _matrix(name: str, given: Any, dim: int, folder: Path) -> Array:
     return _named(f"{name} family", given, "family", MATRICES, dim=dim)()
 
 
+def _family(what: str, text: str) -> tuple[Callable[..., Array], dict[str, Any]]:
+    """A family of flock.weights that is drawn anew, and its keywords."""
+    name, keywords = named(what, {"family": text}, "family", FAMILIES)
+    return FAMILIES[name], keywords
+
+
 def _masses(given: Any, folder: Path) -> Array:
     """Numbers, rows of them, or a .npy file."""
     given = {"file": given} if isinstance(given, str) else given
@@ -312,8 +324,11 @@ def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
     dim = given.get("dim", 0)
     if isinstance(dim, bool) or not isinstance(dim, int) or dim < 1:
         raise bad("[model] dim", given.get("dim"), "an integer >= 1", "Every model needs its dimension: dim = 2.")
-    for name in given.keys() & {"query", "key", "value"}:
-        given[name] = _matrix(name, given[name], dim, folder)
+    for name in given.keys() & {"query", "key", "value", "beta"}:
+        if is_table(given[name]):
+            given[name] = of_table(name, given[name], lambda text: _family(f"{name} family", text))  # noqa: B023
+        elif name != "beta":
+            given[name] = _matrix(name, given[name], dim, folder)
     if "masses" in given:
         given["masses"] = _masses(given["masses"], folder)
     if "mask" in given:

@@ -365,3 +365,29 @@ def heard(
         advice = "Load a file that flock.save wrote."
         raise bad("model", f"weights that change without {error}", "what flock.save wrote", advice) from error
     return found
+
+
+CHANGES = (("knots", "values", "kind"), ("redrawn", "every", "seed", "heads", "each_run"), ("of_t",))
+
+
+def is_table(given: Any) -> bool:
+    """Whether a table of a run.toml is that of a weight that changes."""
+    return isinstance(given, Mapping) and any(keys[0] in given for keys in CHANGES)
+
+
+def of_table(name: str, table: Mapping[str, Any], family: Callable[[str], tuple[Any, dict[str, Any]]]) -> Varying:
+    """{knots, values, kind}, {redrawn = "ginibre:scale=0.5", every, seed, heads}, {of_t = "1 + sin(t)"}.
+
+    family: a function of `flock.weights` and its keywords from such a text.
+    """
+    keys = next(keys for keys in CHANGES if keys[0] in table)
+    if wrong := sorted(set(table) - set(keys)):
+        raise bad(f"{name}.{wrong[0]}", table[wrong[0]], f"a table of {', '.join(keys)}")
+    if keys[0] == "knots":
+        if "values" not in table:
+            raise bad(name, dict(table), "a table of knots and values", "Give a value for each knot.")
+        return Schedule(table["knots"], table["values"], table.get("kind", "constant"))
+    if keys[0] == "of_t":
+        return OfTime(own(name, instance(f"{name}.of_t", table["of_t"], str, "an expression of t in quotes"), ("t",)))
+    made, options = family(instance(f"{name}.redrawn", table["redrawn"], str, "the name of a family in quotes"))
+    return redrawn(made, **{key: value for key, value in table.items() if key != "redrawn"}, **options)

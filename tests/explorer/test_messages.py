@@ -151,3 +151,16 @@ def test_what_may_grow_may_be_as_large_as_its_bound():
     check_run(asked({"feedforward": {"w": [[1] * 512] * 2, "a": [[1, 1]] * 512, "b": [0] * 512}}), Limits())
     check_run(asked() | {"start": {"kind": "cap:n_tokens=30,angle=0.5,center=0,center=1"}}, Limits())
     assert check_run(asked({"value": [[[1, 0], [0, 1]]] * 8}), Limits()).model.n_heads == 8
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"redrawn": "ginibre", "every": 1e-6}, "weights that change too often"),
+        ({"redrawn": "ginibre", "every": 1.0, "heads": 500}, "value.heads = 500"),
+        ({"knots": list(range(500)), "values": [0.0] * 500}, "value.knots = '500 numbers'"),
+    ],
+)
+def test_weights_that_change_have_bounds(value, words):
+    with pytest.raises(SpecError, match=words):
+        check_run({"model": {"dim": 2, "value": value}, "start": {"n_tokens": 3}, "simulate": {"t_end": 9.0}}, Limits())

@@ -2,33 +2,13 @@
 
 import { h } from "./dom";
 import { check, eye, number, plain, powers, section, select } from "./fields";
+import { FAMILIES, KERNELS, MASKS, NORMALISERS, RANDOM, STARTS } from "./named";
 import { spaceFields, timeFields, viewFields } from "./options";
 import { Spectrum } from "./spectrum";
 import type { Began, Spec, View } from "./state";
 
 export type Change = "model" | "start" | "simulate";
 
-const FAMILIES: [string, string][] = [
-  ["identity", "identity"],
-  ["ginibre", "Gaussian"],
-  ["goe", "symmetric Gaussian"],
-  ["positive_definite", "positive definite"],
-  ["rotation", "rotation"],
-  ["uniform_entries", "uniform entries"],
-];
-const STARTS: Record<string, [string, string, number][]> = {
-  uniform: [],
-  cap: [["angle", "angle", 1]],
-  planted: [
-    ["n_clusters", "clusters", 4],
-    ["spread", "spread", 0.3],
-  ],
-  von_mises_fisher: [["kappa", "κ", 10]],
-  orthonormal: [],
-  equiangular: [["overlap", "overlap", 0.5]],
-  cube: [["half_width", "half width", 2]],
-  gaussian: [["scale", "scale", 1]],
-};
 const ON_SPHERE = ["uniform", "cap", "planted", "von_mises_fisher", "orthonormal", "equiangular"];
 const OPEN = ["cube", "gaussian"];
 
@@ -189,7 +169,17 @@ export class Controls {
     const { model } = this.spec;
     const mask = model.mask ?? "causal";
     const width = typeof mask === "string" ? Number(/^window:(\d+)/.exec(mask)?.[1] ?? 0) : mask.window;
-    const kind = width ? "window" : mask;
+    const kind = width ? "window" : typeof mask === "string" ? mask.split(":")[0] : "given";
+    const masks: [string, string][] = MASKS.map(([name, words]) => [name, words]);
+    const beta = typeof model.beta === "object" ? model.beta : null;
+    const ends = beta?.values ?? [model.beta ?? 1, model.beta ?? 1];
+    const setBeta = (from: number, to: number): void => {
+      const end = this.spec.simulate.t_end;
+      model.beta = from === to ? from : { knots: [0, end], values: [from, to], kind: "linear" };
+      this.changed("model");
+    };
+    const kernel = typeof model.kernel === "string" ? model.kernel.split(":")[0] : "exp";
+    const rope = model.position?.base ?? 0;
     const hard = model.beta === "inf";
     const set = (key: string, usual: unknown) => (value: unknown) => {
       if (value === usual) delete model[key];
@@ -197,7 +187,7 @@ export class Controls {
       this.changed("model");
     };
     return [
-      ...(hard
+      ...(hard || beta
         ? []
         : [
             powers(
@@ -224,12 +214,8 @@ export class Controls {
       select(
         "mask",
         kind,
-        [
-          ["causal", "causal"],
-          ["full", "full"],
-          ["window", "window"],
-        ],
-        (value) => set("mask", "causal")(value === "window" ? "window:16" : value),
+        kind === "given" || !masks.some(([name]) => name === kind) ? [...masks, [kind, "as given"]] : masks,
+        (value) => set("mask", "causal")(MASKS.find(([name]) => name === value)?.[2] ?? mask),
         "Which tokens a token sees",
         "mask",
       ),
@@ -241,20 +227,84 @@ export class Controls {
           ]
         : []),
       select(
+        "kernel",
+        kernel,
+        KERNELS.some(([name]) => name === kernel) ? KERNELS : [...KERNELS, [kernel, "of your own"]],
+        (value) => {
+          const signed = value === "linear" || value === "cosine";
+          if (value === "exp") delete model.kernel;
+          else model.kernel = value;
+          if (signed && (model.normaliser ?? "softmax") === "softmax") model.normaliser = "count";
+          this.changed("model");
+        },
+        "How a logit becomes a weight",
+        "kernel",
+      ),
+      select(
         "normaliser",
-        model.normaliser ?? "softmax",
-        [
-          ["softmax", "softmax"],
-          ["count", "count (1/n)"],
-          ["scaled-count", "scaled count"],
-        ],
+        (typeof model.normaliser === "string" ? model.normaliser : (model.normaliser?.kind ?? "softmax")).split(":")[0],
+        NORMALISERS,
         set("normaliser", "softmax"),
-        "",
+        "What the weights of a row are divided by",
         "normaliser",
       ),
+      ...(hard
+        ? []
+        : [
+            number(
+              "β at the end",
+              beta ? ends[1] : (model.beta ?? 1),
+              { min: 0, name: "beta-end", title: "β changes along a line from the start to the end of the run" },
+              (value) => setBeta(ends[0], value),
+            ),
+          ]),
+      ...(beta
+        ? [
+            number("β at the start", ends[0], { min: 0, name: "beta-start" }, (value) =>
+              setBeta(value, ends[ends.length - 1]),
+            ),
+          ]
+        : []),
+      number(
+        "RoPE base",
+        rope,
+        { min: 0, name: "rope", title: "0: without positions. 10000 is that of most language models." },
+        (value) => set("position", undefined)(value > 0 ? { base: value } : undefined),
+      ),
+      ...this.redrawn(),
       ...(["query", "key"] as const).map((name) => this.family(name, name === "query" ? "Q" : "K")),
       number("ALiBi slope", model.bias?.slope ?? 0, { name: "alibi" }, (value) =>
         set("bias", undefined)(value ? { slope: value } : undefined),
+      ),
+    ];
+  }
+
+  /** Whether Q, K and V are drawn anew, and how often. */
+  private redrawn(): HTMLElement[] {
+    const { model } = this.spec;
+    const names = ["query", "key", "value"].filter((name) => model[name]?.redrawn);
+    const every = names.length ? (model[names[0]].every ?? 1) : 0;
+    return [
+      number(
+        "new weights every",
+        every,
+        {
+          min: 0,
+          name: "redrawn",
+          title: "Q, K and V that are random are drawn anew after so much time; 0: never",
+        },
+        (value) => {
+          for (const name of ["query", "key", "value"]) {
+            const given = model[name];
+            const text = given?.redrawn ?? (typeof given === "string" ? given.split(":")[0] : given?.family);
+            const seed = given?.seed ?? (typeof given === "string" ? Number(given.split(":")[1] ?? 0) : 0);
+            if (!text || !RANDOM.includes(text)) continue;
+            model[name] = value > 0 ? { redrawn: text, every: value, seed } : `${text}:${seed}`;
+          }
+          if (value > 0 && !["query", "key", "value"].some((name) => model[name]?.redrawn))
+            model.value = { redrawn: "ginibre", every: value, seed: 0 };
+          this.changed("model");
+        },
       ),
     ];
   }
@@ -264,7 +314,13 @@ export class Controls {
     const { model } = this.spec;
     const given = model[name];
     const text =
-      given === undefined ? "identity" : typeof given === "string" ? given.split(":")[0] : (given.family ?? "given");
+      given === undefined
+        ? "identity"
+        : typeof given === "string"
+          ? given.split(":")[0]
+          : given.redrawn
+            ? "redrawn"
+            : (given.family ?? "given");
     const known = FAMILIES.some(([family]) => family === text);
     const seed = typeof given === "string" ? Number(given.split(":")[1] ?? 0) : (given?.seed ?? 0);
     const set = (family: string, seed: number): void => {
@@ -275,7 +331,9 @@ export class Controls {
     const field = select(
       letter,
       text,
-      known ? FAMILIES : [...FAMILIES, [text, text === "given" ? "as edited" : text]],
+      known
+        ? FAMILIES
+        : [...FAMILIES, [text, text === "given" ? "as edited" : text === "redrawn" ? "drawn anew" : text]],
       (family) => set(family, seed),
       "",
       name,

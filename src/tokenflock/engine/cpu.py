@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,13 @@ from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.engine.implicit.switching import SwitchingStepper
 from tokenflock.engine.implicit.turning import TurnedStepper, turned
 from tokenflock.engine.traits import OPTIONS, traits
+from tokenflock.errors import bad
 from tokenflock.geometry import Array
-from tokenflock.masks import has_table, is_interval
-from tokenflock.model import Model, kind_at
+from tokenflock.masks import has_table, is_interval, sees
+from tokenflock.model import Model, kind_at, masses
 from tokenflock.schemes import EXPLICIT, SKELETON, TSIT5, Rosenbrock
+
+MOST_DENSE = 4096  # tokens of a graph up to which implicit steps hold all pairs
 
 
 class CpuEngine(EnsembleEngine):
@@ -27,18 +31,21 @@ class CpuEngine(EnsembleEngine):
     name = "cpu"
     schemes = (*EXPLICIT, "rosenbrock", "skeleton")
     pair_s = 1.5e-9
-    options = OPTIONS | {"varying"}
+    options = OPTIONS | {"varying", "position", "groups", "common_noise"}
 
     def objection(self, model: Model, dtype: str) -> str | None:
-        """Graphs, tables of biases; weights that change all the time: its kernels have them fixed."""
-        if not is_interval(model.mask) or has_table(model.bias):
-            return "It knows masks that are intervals, and ALiBi."
+        """Positions and groups with graphs or own kernels; weights that change all the time."""
+        if model.placed and (math.isinf(model.beta) and model.groups is not None):
+            return "It does not know groups at beta=inf. Take engine='reference'."
+        if model.placed and (not model.usual or not is_interval(model.mask) or has_table(model.bias)):
+            other = "a graph or a table of biases" if model.usual else "a kernel or normaliser of its own"
+            return f"It does not know positions or groups together with {other}. Take engine='reference'."
         smooth = [name for name, one in (model.varying or {}).items() if one.smooth]
         if smooth:
             advice = "Give values that are constant between knots, or take engine='reference'."
             return f"{smooth[0]} changes all the time, and it knows weights that change at some times. {advice}"
-        if model.varying and (not model.usual or model.position is not None):
-            other = "a kernel or normaliser of its own" if not model.usual else "positions"
+        if model.varying and (not model.usual or model.placed):
+            other = "a kernel or normaliser of its own" if not model.usual else "positions or groups"
             return f"It does not know weights that change together with {other}. Take engine='reference'."
         return None
 
@@ -75,6 +82,8 @@ class CpuEngine(EnsembleEngine):
             return CpuStepper(task, x, by_pairs(task.model, len(x), task.dtype, wide, layer_step), run, stop)
 
         def implicit(task: Task, scheme: Rosenbrock, x: Array) -> Stepper:
+            if not is_interval(task.model.mask):
+                task = dataclasses.replace(task, model=_in_masses(task.model, len(x)))
             if to := turned(task.model):
                 return TurnedStepper(implicit, task, scheme, x, to)
             kind = ImplicitStepper if traits(task.model).no_bodies else CoalescingStepper
@@ -98,4 +107,16 @@ class CpuEngine(EnsembleEngine):
 
         if isinstance(task.scheme, Rosenbrock):
             return implicit(task, task.scheme, x)
-        return SwitchingStepper(explicit, implicit, task, x) if task.auto else explicit(task, x)
+        able = is_interval(task.model.mask) or len(x) <= MOST_DENSE
+        return SwitchingStepper(explicit, implicit, task, x) if task.auto and able else explicit(task, x)
+
+
+def _in_masses(model: Model, n: int) -> Model:
+    """The same model for implicit steps, which know graphs by masses as seen from each row: 0 is out of sight."""
+    if n > MOST_DENSE:
+        advice = "Take an explicit scheme: its steps take the time of the entries."
+        raise bad(
+            "start", f"{n} tokens with a mask that is a graph", f"at most {MOST_DENSE} for implicit steps", advice
+        )
+    seen = sees(model.mask, n) * masses(model, n)
+    return model.with_options(mask="causal" if traits(model).causal else "full", masses=seen)

@@ -13,6 +13,8 @@ from typing import Any
 from tokenflock import spec
 from tokenflock.errors import SpecError, bad
 from tokenflock.start import STARTS
+from tokenflock.varying import is_table
+from tokenflock.weights import FAMILIES
 
 FRAMES = 300  # kept times of a run that does not say
 
@@ -29,6 +31,8 @@ class Limits:
     rows: int = 512  # of a mask or a bias that is written out
     entries: int = 4_000_000  # of a mask that has no intervals
     frames: int = 2_000
+    draws: int = 10_000  # in a run, of weights that are drawn anew
+    knots: int = 200  # of a weight that changes with time
     changes: int = 40  # on the way of one run
     held_bytes: int = 128 * 2**20  # positions of one run
     evaluation_s: float = 0.6  # of one velocity, estimated
@@ -74,8 +78,11 @@ def _bounded(name: str, given: Any, most: int, advice: str) -> None:
 
 def _check_model(table: Mapping[str, Any], limits: Limits) -> None:
     heads, dim, hidden, tokens = limits.heads, limits.dim, limits.hidden, limits.tokens
-    for name in ("query", "key", "value"):
-        _check_matrix(name, table.get(name), (heads, dim, dim), limits)
+    for name in ("query", "key", "value", "beta"):
+        if is_table(table.get(name)):
+            _check_changes(name, table[name], limits)
+        elif name != "beta":
+            _check_matrix(name, table.get(name), (heads, dim, dim), limits)
     for name in ("mask", "bias"):
         if isinstance(table.get(name), list):
             _check_numbers(name, table[name], (heads, limits.rows, limits.rows))
@@ -86,6 +93,15 @@ def _check_model(table: Mapping[str, Any], limits: Limits) -> None:
         if isinstance(given, Mapping):
             for key, most in fields.items():
                 _check_matrix(f"{part}.{key}", given.get(key), most, limits)
+
+
+def _check_changes(name: str, table: Mapping[str, Any], limits: Limits) -> None:
+    """Of a weight that changes with time: knots, values, a family."""
+    _check_numbers(f"{name}.knots", table.get("knots", 0), (limits.knots,))
+    _check_numbers(f"{name}.values", table.get("values", 0), (limits.knots, limits.heads, limits.dim, limits.dim))
+    if "redrawn" in table:
+        _check_keywords(spec.named(f"{name} family", table, "redrawn", FAMILIES)[1], limits)
+        _bounded(f"{name}.heads", table.get("heads"), limits.heads, "Take fewer heads.")
 
 
 def _check_matrix(name: str, given: Any, most: tuple[int, ...], limits: Limits) -> None:

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from tokenflock import spec
@@ -172,6 +173,9 @@ def _check_cost(checked: CheckedRun, limits: Limits) -> None:
     if cost > limits.evaluation_s:
         given = f"{n} tokens in {d} dimensions, about {cost:.2g} s for one velocity"
         raise bad("cost", given, f"at most {limits.evaluation_s:g} s", "Take fewer tokens or a smaller dim.")
+    for name, one in (model.varying or {}).items():
+        if len(list(islice(one.changes(float(request.kept[-1])), limits.draws + 1))) > limits.draws:
+            raise bad(name, "weights that change too often", f"at most {limits.draws} changes", "Raise every.")
     if request.scheme == "rosenbrock" and model.mask != "causal" and n * (d - 1) > limits.implicit:
         given = f"implicit steps of {n * (d - 1)} unknowns"
         raise bad("scheme", given, f"at most {limits.implicit} where tokens see later ones", "Use scheme='auto'.")

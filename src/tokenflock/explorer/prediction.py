@@ -116,6 +116,8 @@ def _in_the_open(model: Model, value: Array) -> tuple[tuple[str, ...], str]:
     plain = model.mask == "full" and model.normaliser == "softmax" and model.feedforward is None
     if model.n_heads > 1:
         return ("several heads are an open question",), ""
+    if model.varying or not model.usual:
+        return ("paper B is about softmax attention whose weights do not change",), ""
     if not plain or model.frozen is not None or model.masses is not None or model.noisy or model.placed:
         return ("paper B is about full softmax attention and nothing else",), ""
     if model.space == "euclidean":
@@ -147,6 +149,8 @@ def predict(model: Model) -> Prediction:
         (model.position is not None, "positions are outside the atlas"),
         (model.groups is not None, "groups are outside the atlas"),
         (model.masses is not None, "masses are outside the atlas"),
+        (bool(model.varying), "weights that change are outside the atlas"),
+        (not model.usual, "a kernel or normaliser of one's own is outside the atlas"),
     )
     notes += [words for applies, words in parts if applies]
     return Prediction(regime, eigenvalues, basis, tuple(notes))

@@ -18,6 +18,9 @@ PAPERS = {
 Table = dict[str, Any]
 
 
+OWN = "Models of your own"
+
+
 @dataclass(frozen=True)
 class Preset:
     """One run of the gallery."""
@@ -41,7 +44,7 @@ class Preset:
         from tokenflock.papers.claims import NAMES
 
         claim = next((name for name in self.shows if name in NAMES), "")
-        paper = PAPERS[self.shows[0].partition("/")[0]]
+        paper = PAPERS[self.shows[0].partition("/")[0]] if self.shows else OWN
         shown = {"name": self.name, "title": self.title, "sentence": self.sentence, "shows": self.shows}
         return {**shown, "claim": claim, "paper": paper, "spec": self.spec, "view": self.view}
 

@@ -179,3 +179,29 @@ def test_windows_that_do_not_meet_say_what_is_left(causal):
     alone = flock.simulate(windowed(Window(1, causal=causal)), five, np.inf)
     assert alone.attrs["outcome"] == "Reached t_end. Nothing moves any more, but not all tokens have met."
     assert np.array_equal(alone["x"].values[-1], five)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("causal", [True, False])
+def test_windows_of_a_thousand_tokens_are_the_run_of_all_tokens(causal):
+    """Then to 1e30, where tokens of a cluster that has met another are a thousand bodies again for a while."""
+    model, x = windowed(Window(1000, causal=causal)), flock.uniform(2000, 2, seed=0)
+    times = np.geomspace(1.0, 1e3, 20)
+    run = flock.simulate(model, x, 1e3, times=times, scheme="rosenbrock")
+    true = flock.simulate(model, x, 1e3, times=times, scheme="tsit5", engine="cpu", rtol=1e-8, atol=1e-10)
+    off = np.abs(run["x"].values - true["x"].values).max(axis=(1, 2))
+    assert np.median(off) < 1e-5
+    assert (off > 1e-3).sum() <= 1
+    late = flock.simulate(model, x, 1e30, times=[1e30])
+    assert late.attrs["bodies"] == "formed"
+    assert late.attrs["left"] <= 3
+    assert 0 < late.attrs["slack"] <= 1.1e-6
+
+
+def test_a_run_that_ends_where_implicit_steps_would_begin_has_its_last_frame():
+    x = flock.uniform(5, 2, seed=0)
+    model = windowed(Window(3))
+    whole = flock.simulate(model, x, 1e8, times=[50.0, 100.0, 1e8])
+    short = flock.simulate(model, x, 100.0, times=[50.0, 100.0])
+    assert short.attrs["outcome"].startswith("Reached t_end")
+    assert np.abs(short["x"].values - whole["x"].values[:2]).max() < 1e-6

@@ -372,3 +372,24 @@ def test_the_staircase_has_its_steps_and_its_waits():
     assert ends == pytest.approx(stairs.waits(run), abs=3e-4)
     assert len(right.lines) == 5 + 4 + 3 + 2
     assert middle.get_xlabel()
+
+
+def test_noisy_steps_have_the_law_of_another_kappa():
+    kappa, n, dt = 1.0, 4, 0.1
+    model = Model(dim=2, beta=0.0, mask="full", noise=math.sqrt(2 / kappa))
+    run = simulate(
+        model, start.uniform(n, 2, seed=1, runs=600), 30.0, times=np.linspace(6, 30, 49), dt=dt,
+        reduce={"mean": lambda x: x.mean(axis=0)}, positions=False, seed=2, progress=False,
+    )  # fmt: skip
+    found = (run["mean"].values ** 2).sum(axis=-1).mean(axis=1)
+    error = found.std() / math.sqrt(len(found))
+    stepped = meanfield.mean_square(meanfield.of_steps(kappa, dt), n)
+    assert abs(found.mean() - stepped) < 4 * error
+    assert abs(found.mean() - meanfield.mean_square(kappa, n)) > 5 * error
+    assert abs(found.mean() - meanfield.mean_square(kappa + 4 * dt, n)) > 5 * error  # a slack that was a guess
+
+
+def test_the_kappa_of_steps_is_two_steps_larger_to_first_order():
+    for kappa in (0.5, 2.0, 8.0):
+        off = [meanfield.of_steps(kappa, dt) - kappa - 2 * dt for dt in (1e-3, 5e-4)]
+        assert off[0] / off[1] == pytest.approx(4, rel=0.05)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.contract import HELD_BYTES, WIDE_FROM, Outcome, Task, n_pairs
 from tokenflock.engine.explicit.following import NOBODY, Place, Shared, follower
-from tokenflock.engine.explicit.stepper import FIRST_WAIT, LOOPS, NEVER, RightSide, goal_of, loop_of, step_pointer
+from tokenflock.engine.explicit.stepper import FIRST_WAIT, NEVER, RightSide, goal_of, loop_for, loop_of, step_pointer
 from tokenflock.engine.explicit.steps import CLOCK, N_PAGES, NOW
 from tokenflock.engine.explicit.team import pool
 from tokenflock.engine.explicit.terms import KINDS, columns_for
@@ -54,11 +54,11 @@ class CpuEnsemble:
         self._first_stretch = parts[0]
         self._ends, self._kinds = np.array([s.end for s in parts]), np.array([KINDS[s.kind] for s in parts])
         seeds = range(first_run, first_run + runs)
-        self._keys = np.array([key_of(task.seed, r) if model.noise else 0 for r in seeds], dtype=np.uint64)
+        self._keys = np.array([key_of(task.seed, r) if model.noisy else 0 for r in seeds], dtype=np.uint64)
         state, scheme = (d + model.has_radius, columns_for(n)), task.scheme
         assert not isinstance(scheme, Rosenbrock), "implicit steps go run by run"
         stages = 0 if scheme is None else len(scheme.b)
-        self._loop: Any = LOOPS[None if scheme is None else scheme.adaptive]
+        self._loop: Any = loop_for(task)
         self._rights = [right_side() for _ in range(min(threads(), runs))]
         self._places = [
             Place(

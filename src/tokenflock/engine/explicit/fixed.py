@@ -25,7 +25,7 @@ def _mix(z):
 
 
 @inline
-def _normals(key, step, n, d, target):
+def normals(key, step, n, d, target):
     """randomness.normals, with tokens as columns."""
     base = _mix(key ^ np.uint64(step))
     for i in range(n):
@@ -38,7 +38,7 @@ def _normals(key, step, n, d, target):
 
 
 @inline
-def _aim(clock, times, t_stop, dt):
+def aim(clock, times, t_stop, dt):
     """Cut the way to the next wanted time into equal steps no longer than dt: the times are hit, the order is kept."""
     target = min(times[clock.frame], t_stop)
     if clock.left == 0:
@@ -48,7 +48,7 @@ def _aim(clock, times, t_stop, dt):
 
 
 @inline
-def _stopped(clock, goal, budget):
+def stopped(clock, goal, budget):
     """Why a loop must stop before its next step: the end of the stretch, a flag, its patience; ON if nothing does."""
     if clock.t >= goal.t_stop:
         return ENDED
@@ -68,7 +68,7 @@ def _finite(y, n):
 
 
 @inline
-def _finish(state, numbers, target, line):
+def finish(state, numbers, target, line):
     """The trial becomes the present, on the sphere; False if it is not finite."""
     pages, clock = state.pages, state.clock
     finite = _finite(pages[TRIAL], numbers.n)
@@ -82,7 +82,7 @@ def _finish(state, numbers, target, line):
 
 
 @inline
-def _emit_exact(state, output, n):
+def emit_exact(state, output, n):
     """Record the wanted times that have been reached: steps of a given size hit them."""
     clock, times = state.clock, output.times
     while clock.frame < times.size and times[clock.frame] <= clock.t:
@@ -115,15 +115,15 @@ def fixed(velocity, sums, part, field, state, goal, output):
     pages, stages, clock, numbers = state.pages, state.stages, state.clock, field.terms.numbers
     n, d, table, count, line = numbers.n, numbers.d, goal.table, stages.shape[0], field.work.pairs.z
     budget = clock.evaluations + goal.patience
-    _emit_exact(state, output, n)
+    emit_exact(state, output, n)
     while clock.frame < output.times.size:
-        status = _stopped(clock, goal, budget)
+        status = stopped(clock, goal, budget)
         if status != ON:
             return status
-        target = _aim(clock, output.times, goal.t_stop, goal.dt)
+        target = aim(clock, output.times, goal.t_stop, goal.dt)
         h = clock.h
         if numbers.noise > 0.0:
-            _normals(goal.key, clock.steps, n, d, pages[NOW_F])
+            normals(goal.key, clock.steps, n, d, pages[NOW_F])
         for s in range(count):
             combine(pages[NOW], h, table[s], stages, s, pages[TRIAL])
             velocity(sums, part, field, pages[TRIAL], clock.t + h * table[s].sum(), goal.kind, stages[s])
@@ -135,9 +135,9 @@ def fixed(velocity, sums, part, field, state, goal, output):
                         stages[s, a, i] += pages[NOW + 1, a, i] / h
         clock.evaluations += count
         combine(pages[NOW], h, table[count], stages, count, pages[TRIAL])
-        if not _finish(state, numbers, target, line):
+        if not finish(state, numbers, target, line):
             return NOT_FINITE
-        _emit_exact(state, output, n)
+        emit_exact(state, output, n)
     return FULL
 
 
@@ -146,9 +146,9 @@ def layers(layer, sums, part, field, state, goal, output):
     """The discrete-time transformer: layer k takes the state from k dt to (k + 1) dt. BOOLEAN: see `adaptive`."""
     pages, clock, n = state.pages, state.clock, field.terms.numbers.n
     budget = clock.evaluations + goal.patience
-    _emit_exact(state, output, n)
+    emit_exact(state, output, n)
     while clock.frame < output.times.size:
-        status = _stopped(clock, goal, budget)
+        status = stopped(clock, goal, budget)
         if status != ON:
             return status
         layer(sums, part, field, pages[NOW], clock.t, goal.dt, goal.kind)
@@ -157,7 +157,7 @@ def layers(layer, sums, part, field, state, goal, output):
         clock.t = clock.steps * goal.dt
         if not _finite(pages[NOW], n):
             return NOT_FINITE
-        _emit_exact(state, output, n)
+        emit_exact(state, output, n)
         if clock.steps >= goal.watch and field.work.pairs.call.undecided <= LEVEL:
             return BOOLEAN
     return FULL

@@ -19,15 +19,20 @@ from tokenflock.engine.compiled.pointers import Pointer, pointer_to
 from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.explicit import (
     general_pairs,
+    graph_pairs,
     mutual_products,
     near_pairs,
     pairs,
+    placed,
+    placed_pairs,
     products,
     rescaled_pairs,
+    shaken,
     velocity,
 )
 from tokenflock.engine.explicit import team as teams
 from tokenflock.engine.explicit.fixed import fixed, layers
+from tokenflock.engine.explicit.placed_terms import shaking
 from tokenflock.engine.explicit.steps import (
     CLOCK,
     N_PAGES,
@@ -42,6 +47,7 @@ from tokenflock.engine.explicit.steps import (
 from tokenflock.engine.explicit.team import team
 from tokenflock.engine.explicit.terms import (
     GENERAL_KERNELS,
+    GRAPHS,
     KINDS,
     NEAR_KERNELS,
     PRODUCTS,
@@ -75,6 +81,7 @@ FIRST_WAIT = 8  # steps between the first two looks at whether attention is Bool
 #: where pair kernels are; others are in pairs.py, or in rescaled_pairs.py
 HOMES = {**dict.fromkeys(NEAR_KERNELS, near_pairs), **dict.fromkeys(GENERAL_KERNELS, general_pairs), "mutual": pairs}
 HOMES |= {"products": products, "mutual_products": mutual_products}
+HOMES |= dict.fromkeys(GRAPHS, graph_pairs)
 NO_TABLE = np.zeros((0, 0))  # of a scheme: layers have none
 
 
@@ -91,7 +98,8 @@ def blas() -> Any:
 def pair_pointers(name: str, dtype: str) -> tuple[Pointer, Pointer]:
     """What sums over pairs by the kernel of a name: the function that runs the parts, and the kernel of a part."""
     home = rescaled_pairs if name.startswith("leader") else HOMES.get(name, pairs)
-    family = name if name in ("mutual", *PRODUCTS) else "rows"
+    home = placed_pairs if name == "placed" else home
+    family = "graph" if name in GRAPHS else name if name in ("mutual", *PRODUCTS) else "rows"
     sums = pointer_to(getattr(teams, f"sum_{family}"), sums_signature(dtype))
     return sums, pointer_to(getattr(home, name), part_signature(dtype))
 
@@ -141,15 +149,26 @@ def goal_of(task: Task, stretch: Span, patience: int, watch: int, key: np.uint64
     )
 
 
+def loop_for(task: Task) -> Any:
+    """The loop that steps a task."""
+    if task.model.common_noise is not None:
+        return shaken.shaken
+    return LOOPS[None if task.scheme is None else task.scheme.adaptive]
+
+
 def velocity_kernel(model: Model) -> Any:
     """The compiled velocity of a model: the short one where it can."""
     if model.space == "rescaled":
         return velocity.rescaled_velocity
+    if model.placed:
+        return placed.placed_velocity
     return velocity.plain_velocity if is_plain(model) else velocity.full_velocity
 
 
 def layer_kernel(model: Model) -> Any:
     """The compiled layer of a model."""
+    if model.placed:
+        return placed.placed_layer
     return velocity.rescaled_layer if model.space == "rescaled" else velocity.layer
 
 
@@ -195,9 +214,14 @@ class RightSide:
 @prepared
 def layout(model: Model, n: int, dtype: str, layer_step: float | None) -> Layout:
     """The layout of a model for n tokens. layer_step: dt of layers, None for a velocity."""
+    shake, strength, table = shaking(model)
+    if shake:  # it is no part of the velocity, which is that of the model without
+        model = model.with_options(common_noise=None)
     pairs = kernel_for(model)
     kernel = velocity_kernel(model) if layer_step is None else layer_kernel(model)
-    return Layout(kernel, *pair_pointers(pairs, dtype), pairs, lay_out(model, pairs, n, dtype, layer_step or 0.0))
+    terms = lay_out(model, pairs, n, dtype, layer_step or 0.0)._replace(shaking=table)
+    terms.numbers["shake"], terms.numbers["strength"] = shake, strength
+    return Layout(kernel, *pair_pointers(pairs, dtype), pairs, terms)
 
 
 def by_pairs(model: Model, n: int, dtype: str, wide: bool = False, layer_step: float | None = None) -> RightSide:
@@ -238,7 +262,7 @@ class CpuStepper:
         state = state_of(model, x, dtype)
         pages = np.zeros((N_PAGES, *state.shape), dtype=dtype)
         pages[NOW] = state
-        self._loop: Any = LOOPS[None if scheme is None else scheme.adaptive]
+        self._loop: Any = loop_for(task)
         stages = np.zeros((0 if scheme is None else len(scheme.b), *state.shape), dtype=dtype)
         self._clock = np.zeros((), dtype=CLOCK)
         self._state = RunState(pages, stages, self._clock[()])
@@ -247,7 +271,7 @@ class CpuStepper:
         self._stretch = next(self._stretches)
         if model.varying:
             self._weigh()
-        self._key = np.uint64(key_of(task.seed, run) if model.noise else 0)
+        self._key = np.uint64(key_of(task.seed, run) if model.noisy else 0)
         self._stop = np.zeros(1, dtype=np.uint8) if stop is None else stop
         self.outcome: Outcome | None = None
         self._settled: Settled | None = None

@@ -19,6 +19,7 @@ from tokenflock.engine.compiled.atomics import pause, publish, read, step_aside,
 from tokenflock.engine.compiled.declare import inline, kernel, pointed
 from tokenflock.engine.compiled.pointers import Pointer
 from tokenflock.engine.explicit import pairs as by_rows
+from tokenflock.engine.explicit.graph_pairs import LAY_OUT, SUM, n_graph_parts
 from tokenflock.engine.explicit.mutual_products import ADD, MEET
 from tokenflock.engine.explicit.pairs import n_adding, n_parts
 from tokenflock.engine.explicit.products import TRANSPOSE, WEIGH, n_tiles
@@ -86,6 +87,13 @@ def sum_mutual(part, pairs):
     """For `mutual`."""
     run_parts(part, pairs, by_rows.MEET, len(pairs.partial))
     run_parts(part, pairs, by_rows.ADD, n_adding(pairs.numbers.n))
+
+
+@pointed
+def sum_graph(part, pairs):
+    """For graphs."""
+    run_parts(part, pairs, LAY_OUT, n_graph_parts(pairs))
+    run_parts(part, pairs, SUM, n_graph_parts(pairs))
 
 
 @pointed

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from tokenflock.engine.compiled.lanes import BYTES, PAD
+from tokenflock.engine.explicit.entries import NO_GRAPH, UNSEEN, laid_out, mass_of
 from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
 from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
+from tokenflock.engine.explicit.placed_terms import group_lines, laid_form, offsets, sides, turns
 from tokenflock.engine.explicit.products import TILE
 from tokenflock.engine.explicit.team import NEXT, NONE, QUEUE_SIZE
 from tokenflock.engine.explicit.work import (
@@ -31,19 +33,19 @@ from tokenflock.engine.explicit.work import (
 )
 from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
-from tokenflock.masks import visible
+from tokenflock.groups import met
+from tokenflock.masks import graph, has_table, is_interval, sees, visible
 from tokenflock.model import Model, less, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
 LOG2E = 1.0 / math.log(2.0)
-# log2 of a mass 0: no logit makes up for it, and sums with it stay finite.
-UNSEEN = -1e9
 PRODUCTS_FROM_DIM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
 WEIGHED = ("weighed2", "weighed3")
 NEAR_KERNELS = (*(f"near{d}" for d in range(2, PRODUCTS_FROM_DIM)), "mutual", *WEIGHED)
 GENERAL_KERNELS = tuple(f"general{d}" for d in range(2, PRODUCTS_FROM_DIM))
 PRODUCTS = ("products", "mutual_products")
+GRAPHS = ("graph1", "graph2", "graph3", "graph")
 
 
 def columns_for(n: int) -> int:
@@ -53,9 +55,13 @@ def columns_for(n: int) -> int:
 
 def kernel_for(model: Model) -> str:
     """Which pair kernel serves a model."""
+    if model.placed:
+        return "placed"
     special = traits(model)
     if not special.ordinary and not model.varying:
         return "general"
+    if not is_interval(model.mask) or has_table(model.bias):
+        return f"graph{model.dim}" if model.dim <= 3 else "graph"
     extra = model.bias is not None or model.masses is not None
     if model.space == "rescaled" and not math.isinf(model.beta):
         if extra:
@@ -95,6 +101,7 @@ def _numbers(model: Model, kernel: str, n: int, form: Array, mu: float, rho: flo
     record["scale"] = max(math.sqrt(max(form[0, 0, 0], 0.0) * factor), 1e-10)
     record["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     record["alpha"], record["decay"] = model.norm.alpha, model.norm.decay
+    record["grouped"] = model.groups is not None
     record["noise"], record["mu"], record["rho"] = model.noise, mu, rho
     return record[()]
 
@@ -105,14 +112,15 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     layer_step: dt of rescaled layers, whose V is R^-1 V (E13).
     """
     columns, hard, d = columns_for(n), math.isinf(model.beta), model.dim
-    form = model.form * (1.0 if hard else model.beta * LOG2E)
+    form = laid_form(model) * (1.0 if hard else model.beta * LOG2E)
     total = model.values.sum(axis=0)
     mu = float(np.linalg.eigvals(total).real.max()) if model.space == "rescaled" else 0.0
     values, rho = model.values, 1.0
     if model.space == "rescaled" and layer_step:
         step = np.eye(d) + layer_step * total
         values, rho = np.linalg.solve(step, values), float(np.abs(np.linalg.eigvals(step)).max())
-    lo, hi = (np.concatenate([v, np.full(columns - n, v[-1])]) for v in visible(model.mask, n))
+    by_graph = kernel in GRAPHS
+    lo, hi = (np.concatenate([v, np.full(columns - n, v[-1])]) for v in visible("full" if by_graph else model.mask, n))
     frozen, weights = (
         (np.zeros((0, d)), np.zeros(0)) if model.frozen is None else (model.frozen.tokens, model.frozen.weights)
     )
@@ -123,16 +131,31 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     def own(array: Numbers, kind: str = dtype) -> Numbers:
         return np.array(array, dtype=kind, order="C")
 
+    seen = laid_out(model, n) if by_graph else NO_GRAPH
     return Terms(
         numbers=_numbers(model, kernel, n, form, mu, rho),
         heads=own(np.stack([form, values, less(values)])),
         flow=own(total - mu * np.eye(d), "float64"),
         slopes=own(model.slopes * (1.0 if hard else LOG2E), "float64"),
-        rows=own(np.stack([lo, hi, _counts(model, n, columns) + weights.sum()])),
+        rows=own(
+            np.concatenate(
+                [
+                    np.stack([lo, hi]),
+                    np.atleast_2d(_counts(model, n, columns) + weights.sum()),
+                    group_lines(model, n, columns),
+                ]
+            )
+        ),
         frozen=own(np.concatenate([frozen.T, (weights if hard else np.log2(weights))[None]])),
-        masses=own(_masses(model, n, columns, hard or kernel in WEIGHED, dtype)),
+        masses=own(seen.extra if by_graph else _masses(model, n, columns, hard or kernel in WEIGHED, dtype)),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
+        starts=seen.starts,
+        entries=seen.entries,
+        sides=own(sides(model)),
+        turns=own(turns(model, n, columns)),
+        offsets=own(offsets(model, n, columns)),
+        shaking=own(np.zeros((0, 0)), "float64"),
     )
 
 
@@ -150,7 +173,15 @@ def weigh(terms: Terms, work: Work, model: Model) -> None:
 
 def _counts(model: Model, n: int, columns: int) -> Array:
     """(E3) sum_k a_ik over the visible k of every row; padding repeats the last row."""
-    (lo, hi), counted = visible(model.mask, n), masses(model, n)
+    counted = masses(model, n)
+    if model.groups is not None:
+        counts = (counted * (sees(model.mask, n) & met(model.groups))).sum(axis=1)
+        return np.concatenate([counts, np.full(columns - n, counts[-1])])
+    if not is_interval(model.mask):
+        found = graph(model.mask, n)
+        sums = np.bincount(found.rows, mass_of(model, found), found.heads * n).reshape(-1, n)
+        return np.pad(sums, ((0, 0), (0, columns - n)), mode="edge")
+    lo, hi = visible(model.mask, n)
     upto = np.concatenate([np.zeros((len(counted), 1)), counted.cumsum(axis=1)], axis=1)
     row = np.arange(n) if len(upto) > 1 else 0
     counts = upto[row, hi] - upto[row, lo]
@@ -189,7 +220,7 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
 
     tokens = make(8, d, columns)
     scaled = make(3 if kernel == "mutual" else d, columns) if short or terms.numbers["scaled"] else None
-    own: dict[str, Numbers] = {}
+    own: dict[str, Any] = {}
     if kernel == "mutual":
         own = {"partial": make(min(MOST_CHUNKS, max(LEAST_CHUNKS, n // 128)), 4, columns)}
     elif kernel == "products":
@@ -197,6 +228,16 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
     elif kernel == "mutual_products":
         own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
         own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
+    elif kernel == "placed":
+        held = (len(terms.sides) // 2, d + 2, columns) if terms.heads.shape[1] > terms.sides.shape[1] else (0, 0, 0)
+        own = {"per_token": make(terms.sides.shape[2], columns), "partial": make(*held)}
+    elif kernel in GRAPHS:
+        fixed = terms.frozen.shape[1]
+        longest = int(np.diff(terms.starts).max(initial=0))
+        pad = d if d <= 3 else -(-d // (m := BYTES // dtype.itemsize)) * m
+        own = {"by_rows": make(1 if d <= 3 else 2, n + fixed, pad), "tile": make(1, longest + BYTES + pad)}
+        own |= {"starts": terms.starts, "entries": terms.entries}
+        own["by_rows"][0, n:, :d] = terms.frozen[:d].T
     elif kernel.startswith("leader"):
         own = {"per_token": make(d + 1, columns)}
     queue = np.zeros(QUEUE_SIZE, dtype=np.int64)
@@ -206,7 +247,7 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
         call=np.zeros((), dtype=CALL)[()],
         queue=queue,
         x=tokens[X] if scaled is None else scaled,
-        u=tokens[U] if scaled is None else scaled,
+        u=make(terms.sides.shape[2], columns) if kernel == "placed" else tokens[U] if scaled is None else scaled,
         rows=terms.rows,
         frozen=terms.frozen,
         masses=terms.masses,

@@ -102,10 +102,11 @@ def _weigh_all(field, h, inverse):
     """p becomes the pull and z the mass of head h, from the sums that stand there."""
     terms, pairs, numbers = field.terms, field.work.pairs, field.terms.numbers
     p, z, top, call = pairs.p, pairs.z, pairs.top, pairs.call
+    counts = terms.rows[COUNTS + h if terms.rows.shape[0] > COUNTS + 1 else COUNTS]
     for i in range(numbers.n):
         peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.scaled else np.float64(top[0, i])
         call.undecided = max(call.undecided, abs(z[0, i] - np.floor(z[0, i] + 0.5)))
-        weight = p.dtype.type(_weigh(numbers, terms.rows[COUNTS], peak, i, z[0, i]))
+        weight = p.dtype.type(_weigh(numbers, counts, peak, i, z[0, i]))
         z[0, i] *= weight
         weight *= p.dtype.type(inverse)
         for a in range(p.shape[0]):
@@ -117,7 +118,7 @@ def _attend(sums, part, field, h):
     """(E4) of head h: p the pull, z the mass."""
     terms, work, numbers = field.terms, field.work, field.terms.numbers
     x, u, pairs, call = work.tokens[X], work.tokens[U], work.pairs, work.pairs.call
-    inverse, call.slope, call.level = 1.0, terms.slopes[h], 0.0
+    inverse, call.head, call.slope, call.level = 1.0, h, terms.slopes[h], 0.0
     if numbers.scaled:
         inverse, call.level = 1.0 / numbers.scale, np.float64(terms.heads[FORM, h, 0, 0])
         _scale(numbers, x, pairs.x)
@@ -133,7 +134,7 @@ def _attend(sums, part, field, h):
 
 
 @inline(allocates=True)
-def _apply(scalar, matrix, source, spare, target):
+def apply(scalar, matrix, source, spare, target):
     """target += matrix source, without a product where the matrix is c I."""
     if not scalar:
         np.dot(matrix, source, spare)
@@ -159,12 +160,12 @@ def _heads(sums, part, field):
             along[a, i] = lesser[a, i] = drive[a, i] = 0.0
     for h in range(terms.heads.shape[1]):
         _attend(sums, part, field, h)
-        _apply(scalar, terms.heads[VALUE, h], p, spare, along)
+        apply(scalar, terms.heads[VALUE, h], p, spare, along)
         for a in range(x.shape[0]):
             for i in range(x.shape[1]):
                 mx[a, i] = z[0, i] * x[a, i]
-        _apply(scalar, terms.heads[VALUE, h], mx, spare, drive)
-        _apply(scalar, terms.heads[LESS, h], mx, spare, lesser)
+        apply(scalar, terms.heads[VALUE, h], mx, spare, drive)
+        apply(scalar, terms.heads[LESS, h], mx, spare, lesser)
     for a in range(x.shape[0]):
         for i in range(x.shape[1]):
             drive[a, i] += along[a, i]
@@ -181,14 +182,14 @@ def _rescaled_heads(sums, part, field):
             drive[a, i] = 0.0
     for h in range(terms.heads.shape[1]):
         queries(work, h)
-        call.slope, call.level = terms.slopes[h], 0.0
+        call.head, call.slope, call.level = h, terms.slopes[h], 0.0
         sums(part, work.pairs)
         _weigh_all(field, h, 1.0)
-        _apply(terms.numbers.scalar_value != 0, terms.heads[VALUE, h], p, work.tokens[SPARE], drive)
+        apply(terms.numbers.scalar_value != 0, terms.heads[VALUE, h], p, work.tokens[SPARE], drive)
 
 
 @inline(allocates=True)
-def _feedforward(terms, work, source, target):
+def feedforward(terms, work, source, target):
     """(E9) target = w sigma(a source + b)."""
     hidden, inner, d = work.hidden, terms.inner, source.shape[0]
     for k in range(hidden.shape[0]):
@@ -206,7 +207,7 @@ def _feedforward(terms, work, source, target):
 
 
 @inline
-def _take(terms, work, y):
+def take(terms, work, y):
     """Page X: the tokens of a state, on the sphere where they belong there, padded with the first one.
 
     The field is thereby extended to x off the sphere as f(x/|x|), so that every stage of a scheme is evaluated on it.
@@ -228,18 +229,18 @@ def full_velocity(sums, part, field, y, t, kind, out):
     """(E6), (E7), (E10) at the state y (d or d + 1 rows: the tokens, and r where it moves), every option."""
     terms, work, numbers = field.terms, field.work, field.terms.numbers
     spare, along, drive = work.tokens[SPARE], work.tokens[ALONG], work.tokens[DRIVE]
-    _take(terms, work, y)
+    take(terms, work, y)
     _heads(sums, part, field)
     if numbers.activation:
-        _feedforward(terms, work, work.tokens[X], spare)
+        feedforward(terms, work, work.tokens[X], spare)
         for a in range(drive.shape[0]):
             for i in range(numbers.n):
                 drive[a, i] += spare[a, i]
                 along[a, i] += spare[a, i]
     if numbers.space == SPHERE:
-        _sphere(terms, work, y, t, kind, out)
+        finish_sphere(terms, work, y, t, kind, out)
     else:
-        _copy(drive, numbers.n, out)
+        copy_tokens(drive, numbers.n, out)
 
 
 @kernel(allocates=True)
@@ -247,18 +248,18 @@ def rescaled_velocity(sums, part, field, y, t, kind, out):
     """(E8)."""
     terms, work = field.terms, field.work
     drive, spare = work.tokens[DRIVE], work.tokens[SPARE]
-    _take(terms, work, y)
+    take(terms, work, y)
     flow = np.empty(terms.flow.shape)
     exponential(t, terms.flow, flow)
     set_flow(terms, work, flow, terms.numbers.mu * t)
     _rescaled_heads(sums, part, field)
     if terms.numbers.activation:
-        _feedforward(terms, work, drive, spare)
-    _copy(spare if terms.numbers.activation else drive, terms.numbers.n, out)
+        feedforward(terms, work, drive, spare)
+    copy_tokens(spare if terms.numbers.activation else drive, terms.numbers.n, out)
 
 
 @inline
-def _copy(source, n, target):
+def copy_tokens(source, n, target):
     for a in range(source.shape[0]):
         for i in range(n):
             target[a, i] = source[a, i]
@@ -281,7 +282,7 @@ def _length(square):
 
 
 @inline
-def _sphere(terms, work, y, t, kind, out):
+def finish_sphere(terms, work, y, t, kind, out):
     """(E6) x' = P_x D / s, with s and r' of (E10)."""
     x, along, drive = work.tokens[X], work.tokens[ALONG], work.tokens[DRIVE]
     z, top = work.pairs.z, work.pairs.top
@@ -315,13 +316,13 @@ def _sphere(terms, work, y, t, kind, out):
 def layer(sums, part, field, y, t, dt, kind):
     """(E12): y becomes the state after one layer."""
     terms, work = field.terms, field.work
-    _take(terms, work, y)
+    take(terms, work, y)
     _heads(sums, part, field)
-    _sublayer(terms, work, y, t, dt, kind)
+    sublayer(terms, work, y, t, dt, kind)
     if terms.numbers.activation:
-        _take(terms, work, y)
-        _feedforward(terms, work, work.tokens[X], work.tokens[DRIVE])
-        _sublayer(terms, work, y, t, dt, kind)
+        take(terms, work, y)
+        feedforward(terms, work, work.tokens[X], work.tokens[DRIVE])
+        sublayer(terms, work, y, t, dt, kind)
 
 
 @kernel(allocates=True)
@@ -340,12 +341,12 @@ def rescaled_layer(sums, part, field, y, t, dt, kind):
             power = np.dot(power, square)
         square = np.dot(square, square)
         rest //= 2
-    _take(terms, work, y)
+    take(terms, work, y)
     set_flow(terms, work, power, k * np.log(numbers.rho))
     _rescaled_heads(sums, part, field)
     update = drive
     if numbers.activation:
-        _feedforward(terms, work, drive, spare)
+        feedforward(terms, work, drive, spare)
         update = spare
     for a in range(d):
         for i in range(numbers.n):
@@ -353,7 +354,7 @@ def rescaled_layer(sums, part, field, y, t, dt, kind):
 
 
 @inline
-def _sublayer(terms, work, y, t, dt, kind):
+def sublayer(terms, work, y, t, dt, kind):
     """layers.sublayer with the update in page DRIVE."""
     x, drive, z = work.tokens[X], work.tokens[DRIVE], work.pairs.z
     d = x.shape[0]

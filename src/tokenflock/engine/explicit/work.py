@@ -25,7 +25,7 @@ Numbers = NDArray[Any]  # of float64 or float32, the dtype of a run
 
 SPHERE, EUCLIDEAN, RESCALED = 0, 1, 2  # Terms.numbers.space
 FORM, VALUE, LESS = 0, 1, 2  # the pages of Terms.heads
-LO, HI, COUNTS = 0, 1, 2  # the lines of Terms.rows
+LO, HI, COUNTS, OF_GROUP, SEES = range(5)  # the lines of Terms.rows
 X, U, P, SPARE, MX, ALONG, LESSER, DRIVE = range(8)  # the pages of Work.tokens
 
 #: constants of a model
@@ -41,6 +41,9 @@ NUMBERS = np.dtype(
         ("scalar_form", np.int64),
         ("scalar_value", np.int64),
         ("activation", np.int64),
+        ("grouped", np.int64),  # tokens belong to groups
+        ("shake", np.int64),  # the kind of common noise, 0 without
+        ("strength", np.float64),  # of it
         ("scale", np.float64),
         ("shift", np.float64),
         ("alpha", np.float64),
@@ -55,7 +58,9 @@ NUMBERS = np.dtype(
 #: what changes from one call of the parts to the next; every thread of a team reads the same record
 CALL = np.dtype(
     [
+        ("group", np.int64),  # whose tokens a sum is over, -1 for all
         ("stage", np.int64),  # of a sum that goes over its parts more than once
+        ("head", np.int64),  # the present head
         ("slope", np.float64),  # of ALiBi's bias, for the present head
         ("level", np.float64),  # the largest logit of every row where it is known and positive, else 0
         ("log", np.float64),  # rescaled space: exp(log) was taken out of the product of two flows
@@ -72,13 +77,21 @@ class Terms(NamedTuple):
     heads: Numbers  # (3, H, d, d): beta B in units of log 2 (hardmax: B itself), V, V - c I of model.less
     flow: Numbers  # (d, d): V - mu I, mu the largest real part of an eigenvalue
     slopes: Numbers  # (H,) of the bias, in the units of the form
-    rows: Numbers  # (3, columns): lo, hi, number of visible tokens
+    # (2 + H, columns): lo, hi, number of visible tokens; one line is for all heads. With groups then the group of the
+    # token, and for each whether the row sees it
+    rows: Numbers
     frozen: Numbers  # (d + 1, m): frozen tokens and log2 of their weights (hardmax: the weights)
     # (n, 1), or (columns / m, n m) with a_ij at [i / m, j m + i % m], m the width of a register, or (0, 0) without
     # masses: log2 of them, but as they are for hardmax and for the kernels `weighed`
     masses: Numbers
     inner: Numbers  # (k, d + 1): the feed-forward's a and b
     outer: Numbers  # (d, k): its w
+    starts: NDArray[np.int64]  # of a graph: see graph_pairs.py; its biases stand in the place of masses
+    entries: NDArray[np.int32]
+    sides: Numbers  # (2 G, H, k, d): beta Q of every group in units of log 2, then K; or empty, see placed.py
+    turns: Numbers  # (r, columns): cosines, then sines of the angles by which queries and keys turn
+    offsets: Numbers  # (d, columns) vectors that queries and keys see added to the tokens
+    shaking: Numbers  # of common noise: the waves of a field and their phases, or matrices below each other
 
 
 class PairWork(NamedTuple):
@@ -100,6 +113,8 @@ class PairWork(NamedTuple):
     by_rows: Numbers  # (2, n, d) tokens as rows, for products: x' and u'
     partial: Numbers  # (chunks, ...) sums of every chunk of tokens, where several chunks add to one row
     tables: Numbers  # (rows, length) the coefficients of a series, for sums over waves
+    starts: NDArray[np.int64]  # those of Terms
+    entries: NDArray[np.int32]
 
 
 class Work(NamedTuple):
@@ -124,9 +139,10 @@ def no_pairs(dtype: str | np.dtype[Any]) -> PairWork:
     """A PairWork without anything in it: each run fills in a `call` of its own and the arrays that its sums need."""
     table, pages = np.zeros((0, 0), dtype=dtype), np.zeros((0, 0, 0), dtype=dtype)
     three = {"by_rows": pages, "partial": pages}
-    two = dict.fromkeys((name for name in PairWork._fields[3:] if name not in three), table)
+    graph: dict[str, Any] = {"starts": np.zeros(0, dtype=np.int64), "entries": np.zeros(0, dtype=np.int32)}
+    two = dict.fromkeys((name for name in PairWork._fields[3:] if name not in three | graph), table)
     numbers, call = np.zeros((), dtype=NUMBERS)[()], np.zeros((), dtype=CALL)[()]
-    return PairWork(numbers, call, np.zeros(0, dtype=np.int64), **two, **three)
+    return PairWork(numbers, call, np.zeros(0, dtype=np.int64), **two, **three, **graph)
 
 
 @lru_cache
@@ -146,7 +162,9 @@ def sums_signature(dtype: str) -> Any:
 def _field_type(dtype: str) -> Any:
     two, three, four = (np.zeros((0,) * k, dtype=dtype) for k in (2, 3, 4))
     pairs = no_pairs(dtype)
-    terms = Terms(pairs.numbers, four, np.zeros((0, 0)), np.zeros(0), two, two, two, two, two)
+    plain, graph = np.zeros((0, 0)), (pairs.starts, pairs.entries)
+    extra = (*graph, four, two, two, plain)
+    terms = Terms(pairs.numbers, four, plain, np.zeros(0), two, two, two, two, two, *extra)
     return typeof(Field(terms, Work(pairs, three, two, three, two)))
 
 

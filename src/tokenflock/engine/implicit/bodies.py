@@ -24,6 +24,7 @@ causal, windows  Q'K = c' I, V = c I with c > 0. The tokens of a body see differ
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
@@ -57,20 +58,23 @@ class Grouping:
             return self._model
         if self._model.mask == "full":
             return self._model.with_options(masses=self.mass)
-        return self._model.with_options(mask="causal" if self._led else "full", masses=self._rows())
+        return self._model.with_options(mask="causal" if self._led else "full", masses=self._rows)
 
     @property
     def _led(self) -> bool:
         """Whether nobody sees later tokens, so that a body goes where its first token goes."""
         return traits(self._model).causal
 
+    @cached_property
     def _rows(self) -> Array:
         """M_kl, how often body k counts body l."""
         if self._led:
             return self._between(self._lo[self.first], self._hi[self.first])
-        rows = np.zeros((self.count, self.count))
-        np.add.at(rows, self.labels, self._own[:, None] * self._between(self._lo, self._hi))
-        return np.asarray(rows / self.mass[:, None])
+        from scipy.sparse import csr_array
+
+        n = len(self.labels)
+        of_body = csr_array((self._own, (self.labels, np.arange(n))), shape=(self.count, n))
+        return np.asarray(of_body @ self._between(self._lo, self._hi) / self.mass[:, None])
 
     def _between(self, lo: Labels, hi: Labels) -> Array:
         """The mass of every body among the tokens lo_r .. hi_r - 1, (rows, K)."""
@@ -111,7 +115,7 @@ class Grouping:
         least = self._between(self._lo[last], self._hi[first])
         most = self._between(self._lo[first], self._hi[last])
         mates = least[np.arange(len(whose)), whose] - self._own[first]
-        return Watch(gap, 0, NEVER, limit, sharpness, whose, least, most, mates, self._rows()[whose], self._hops())
+        return Watch(gap, 0, NEVER, limit, sharpness, whose, least, most, mates, self._rows[whose], self._hops())
 
     def _hops(self) -> Array:
         """How many hops take a token of every body to its first one, at most: from mate to mate that it sees.

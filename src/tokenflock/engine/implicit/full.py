@@ -14,7 +14,7 @@ from tokenflock.engine.implicit.attention import LOG2E
 from tokenflock.engine.implicit.system import System
 from tokenflock.geometry import Array
 
-DENSE = 1200  # unknowns up to which J is factorised
+DENSE = 2400  # unknowns up to which J is factorised: in bodies that meet GMRES takes ten rounds or more a stage
 RELATIVE = 1e-10  # of the residual of GMRES
 ROUNDS = 20  # of GMRES, of 30 vectors each; a step that needs more is too long
 

@@ -85,6 +85,9 @@ class SwitchingStepper:
                 return done
             if self._over():
                 return self._filled(frames, done, self._there[0])
+            if self._task.t_end <= self._look_at:  # no time is left for a second part
+                frames[done:], self.outcome = self._there[0], Outcome.DONE
+                return len(times)
             self._second = self._rest()
         new = self._second.advance(times[done:] - self._look_at, frames[done:], max(budget - self.evaluations, 1))
         self.outcome = self._second.outcome

@@ -169,7 +169,7 @@ def _lone_turn(T: float, weight: float) -> float:
         "starts": 12,
         "rough": 100,
         "sharp": 50,
-        "problems": 10,
+        "problems": 8,
         "searches": 2,
     },
     quick={
