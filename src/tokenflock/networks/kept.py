@@ -15,7 +15,7 @@ from tokenflock.errors import FileError
 Rows = list[dict[str, Any]]
 
 
-class Kept:
+class KeptHeads:
     """The layers in a file, all of them of the network and the tolerance that its first line names."""
 
     def __init__(self, path: str | Path, facts: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from tokenflock.analysis import triple as triples
 from tokenflock.analysis.spectrum import TOLERANCE, Regime, one_thread
 from tokenflock.arguments import Reals, function, instance, room, scalar, whole
 from tokenflock.errors import bad
-from tokenflock.networks.kept import Kept
+from tokenflock.networks.kept import KeptHeads
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network, read
 from tokenflock.options import matrix
@@ -220,7 +220,7 @@ def heads(
         function("progress", progress, "a function of (done, of)", takes=2)
     rows: list[dict[str, Any]] = []
     left_out: dict[str, None] = {}
-    kept = None if keep is None else Kept(keep, {**_facts(net, digest=False), "tolerance": tolerance})
+    kept = None if keep is None else KeptHeads(keep, {**_facts(net, digest=False), "tolerance": tolerance})
     with one_thread(), ThreadPoolExecutor(min(os.cpu_count() or 1, net.n_heads, MOST_THREADS)) as pool:
         for count, l in enumerate(which):
             done = None if kept is None else kept.rows(l)
