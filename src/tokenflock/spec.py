@@ -281,7 +281,7 @@ def _bias(given: Any, folder: Path) -> Any:
     if isinstance(given, Mapping) and "file" in given:
         known("key of bias with a file", given, ["file"])
         return array_in("bias", given["file"], folder)
-    return call("bias", Alibi, given) if isinstance(given, Mapping) else given
+    return call("bias", Alibi, given) if isinstance(given, Mapping) and "source" not in given else given
 
 
 def _layer_norm(given: Any) -> LayerNorm:

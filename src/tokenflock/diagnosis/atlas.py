@@ -115,6 +115,8 @@ def _uncovered(e: Evidence) -> Iterator[str]:
         )
     elif isinstance(model.mask, Window):
         yield f"the window of width {model.mask.width} hides the first token from the later ones"
+    elif model.mask != "causal":
+        yield "the mask hides tokens that the theorems let every later token see, or shows later ones"
     if model.feedforward is not None:
         yield "the feed-forward moves every token by itself"
     if model.normaliser != "softmax":

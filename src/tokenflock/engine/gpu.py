@@ -167,9 +167,9 @@ class GpuEngine(EnsembleEngine):
         return told
 
     def objection(self, model: Model, dtype: str) -> str | None:
-        """Only dtypes that the device cannot do."""
-        if not isinstance(model.mask, str | Window) or has_table(model.bias):
-            return "It knows causal and full masks, windows and ALiBi."
+        """Dtypes that the device cannot do, and what is not known together."""
+        if not model.usual and (not isinstance(model.mask, str | Window) or has_table(model.bias)):
+            return "It knows kernels and normalisers with causal, full and windows, and ALiBi. Use engine='reference'."
         device = self.device
         try:
             self._torch.ones(1, dtype=getattr(self._torch, dtype), device=device).sum().item()

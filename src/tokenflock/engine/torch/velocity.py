@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from tokenflock.engine.torch import interaction
+from tokenflock.engine.torch.graphs import graph_sums
 from tokenflock.engine.torch.terms import Sums, TorchTerms, eigenvalues
 from tokenflock.model import LARGEST_EXPONENT, TIE
 
@@ -104,6 +105,8 @@ def pair_sums(terms: TorchTerms, x: Tensor, flow: EnsembleRescaling | None = Non
         return terms.sums(terms, x)
     runs, n, _ = x.shape
     u = queries(terms, x, flow)
+    if terms.by_graph:
+        return graph_sums(terms, x, u, flow is not None)
     at_once = max(1, min(runs, terms.pairs // n))
     parts = [_heads(terms, x[r : r + at_once], u[r : r + at_once], flow is not None) for r in range(0, runs, at_once)]
     if len(parts) == 1:
