@@ -65,7 +65,7 @@ PAPERS = {
             "causal/renyi-count, causal/next-sharpness",
             "d > 2: the exponent only, no constant is known",
         ),
-        Row("section 5", "beta^((d_1-1)/2) clusters for any V", "study effective-dimension", "exponents only"),
+        Row("section 5", "beta^((d_1-1)/2) clusters for any V", "study effective-dimension", "exponents only, no constant"),
         Row(
             "section 5",
             "centers hold the tokens, and how soon",
@@ -127,7 +127,7 @@ PAPERS = {
             "study complex-top",
             "on the sphere only; in R^d `flock.diagnose` names it",
         ),
-        Row("outlook", "optimal control", "study optimal-control", "single local minima, no intervals"),
+        Row("outlook", "optimal control", "study optimal-control", "local minima: no bound from below"),
         Row("numerics", "high dimension", "figure emergence/high-dimension"),
         Row(
             "numerics",
