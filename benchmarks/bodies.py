@@ -1,7 +1,7 @@
-"""Long runs with bodies beside SUNDIALS CVODE (scikit-sundae) with an analytic Jacobian, in turns, warm.
+"""Long runs with bodies beside SUNDIALS CVODE (scikit-sundae) and scipy's LSODA, each with an analytic Jacobian.
 
-CVODE has the angles of the tokens on the circle, so that differences are as good as they can be there, the tolerances
-of our run, and a Jacobian that is exact. Options: --quick (smaller), --only NAME, --out FILE.json.
+In turns, warm. The peers have the angles of the tokens on the circle, so that differences are as good as they can be
+there, the tolerances of our run, and a Jacobian that is exact. Options: --quick (smaller), --only NAME, --out FILE.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ def circle(angles: np.ndarray) -> np.ndarray:
 
 
 class Peer:
-    """theta_i' = sum_j A_ij sin(theta_j - theta_i), A a softmax of beta cos(theta_i - theta_j), by CVODE."""
+    """theta_i' = sum_j A_ij sin(theta_j - theta_i), A a softmax of beta cos(theta_i - theta_j), by another library."""
+
+    name = ""
 
     def __init__(self, beta: float, causal: bool, start: np.ndarray, seconds: float = PEER_S) -> None:
-        from sksundae.cvode import CVODE
-
         self.beta, self.start, self.began, self.seconds, self.last = beta, start, 0.0, seconds, 0.0
         self.jacobians = 0
         self.hidden = np.triu(np.full((len(start),) * 2, -np.inf), 1) if causal else 0.0
-        options = {"rtol": RTOL, "atol": ATOL, "max_num_steps": 10**6, "first_step": 1e-4}
-        options["linsolver"] = "lapackdense" if len(start) >= LARGE else "dense"
-        self.solver = CVODE(self._rate, jacfn=self._jacobian, **options)
+
+    def solve(self, t_end: float) -> tuple[float, bool, np.ndarray]:
+        """How far it came, whether that is the end, and where the tokens are then."""
+        raise NotImplementedError
 
     def _weights(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         gap = theta[None, :] - theta[:, None]
@@ -65,14 +66,53 @@ class Peer:
     def __call__(self, t_end: float) -> dict[str, Any]:
         """Seconds, and how far it came."""
         self.began, self.jacobians = time.perf_counter(), 0
+        place: np.ndarray | None
         try:
-            found = self.solver.solve(np.array([0.0, t_end]), self.start)
-            reached, ok = float(found.t[-1]), bool(found.success)
-            place = found.y[-1]
+            reached, ok, place = self.solve(t_end)
         except TimeoutError:
             reached, ok, place = self.last, False, None
         spent = time.perf_counter() - self.began
         return {"seconds": spent, "reached": reached, "success": ok, "place": place, "jacobians": self.jacobians}
+
+
+class Cvode(Peer):
+    """SUNDIALS CVODE."""
+
+    name = "cvode"
+
+    def solve(self, t_end: float) -> tuple[float, bool, np.ndarray]:
+        """See Peer."""
+        from sksundae.cvode import CVODE
+
+        options = {"rtol": RTOL, "atol": ATOL, "max_num_steps": 10**6, "first_step": 1e-4}
+        options["linsolver"] = "lapackdense" if len(self.start) >= LARGE else "dense"
+        found = CVODE(self._rate, jacfn=self._jacobian, **options).solve(np.array([0.0, t_end]), self.start)
+        return float(found.t[-1]), bool(found.success), found.y[-1]
+
+
+class Lsoda(Peer):
+    """LSODA of scipy, which chooses between Adams and BDF by itself."""
+
+    name = "lsoda"
+
+    def solve(self, t_end: float) -> tuple[float, bool, np.ndarray]:
+        """See Peer."""
+        from scipy.integrate import LSODA
+
+        def rate(t: float, theta: np.ndarray) -> np.ndarray:
+            out = np.empty_like(theta)
+            self._rate(t, theta, out)
+            return out
+
+        def jacobian(t: float, theta: np.ndarray) -> np.ndarray:
+            out = np.empty((len(theta),) * 2)
+            self._jacobian(t, theta, theta, out)
+            return out
+
+        solver = LSODA(rate, 0.0, self.start, t_end, first_step=1e-4, rtol=RTOL, atol=ATOL, jac=jacobian)
+        while solver.status == "running":
+            solver.step()
+        return float(solver.t), solver.status == "finished", solver.y
 
 
 def clusters(angles: np.ndarray) -> int:
@@ -81,7 +121,9 @@ def clusters(angles: np.ndarray) -> int:
     return int((np.diff(np.append(around, around[0] + 2 * math.pi)) > 1e-3).sum())
 
 
-def compare(name: str, n: int, causal: bool, turns: int, peer: float = PEER_S, **options: Any) -> dict[str, Any]:
+def compare(
+    name: str, n: int, causal: bool, turns: int, peer: float = PEER_S, kind: type[Peer] = Cvode, **options: Any
+) -> dict[str, Any]:
     """Our run to T_END and the peer's, in turns; peer: the seconds after which it is given up, none if 0."""
     angles = np.random.default_rng(0).uniform(0, 2 * math.pi, n)
     model = flock.Model(dim=2, beta=BETA, mask="causal" if causal else "full")
@@ -92,7 +134,7 @@ def compare(name: str, n: int, causal: bool, turns: int, peer: float = PEER_S, *
         return time.perf_counter() - began, run
 
     ours() if n <= 10_000 else ours(40_000)  # warm
-    other = Peer(BETA, causal, angles, peer) if peer else None
+    other = kind(BETA, causal, angles, peer) if peer else None
     mine, theirs = [], []
     for _ in range(turns):
         mine.append(ours())
@@ -101,12 +143,12 @@ def compare(name: str, n: int, causal: bool, turns: int, peer: float = PEER_S, *
     row: dict[str, Any] = {"name": name, "seconds": round(min(s for s, _ in mine), 3), "left": run.attrs["left"]}
     if other is not None:
         best = min(theirs, key=lambda one: one["seconds"])
-        row |= {"cvode_seconds": round(best["seconds"], 2), "cvode_reached": best["reached"]}
-        row |= {"cvode_jacobians": best["jacobians"], "cvode_done": best["success"]}
+        row |= {f"{other.name}_seconds": round(best["seconds"], 2), f"{other.name}_reached": best["reached"]}
+        row |= {f"{other.name}_jacobians": best["jacobians"], f"{other.name}_done": best["success"]}
         if best["success"]:
             row["ratio"] = round(best["seconds"] / row["seconds"], 1)
         if best["place"] is not None:
-            row["cvode_clusters"] = clusters(best["place"])
+            row[f"{other.name}_clusters"] = clusters(best["place"])
             row["ours_clusters"] = clusters(np.arctan2(run["x"].values[-1, :, 1], run["x"].values[-1, :, 0]))
             row["apart"] = float(np.linalg.norm(run["x"].values[-1] - circle(best["place"]), axis=1).max())
     return row
@@ -130,13 +172,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
-    parser.add_argument("--peer-seconds", type=float, default=PEER_S, help="after which CVODE is given up")
+    parser.add_argument("--peer-seconds", type=float, default=PEER_S, help="after which a peer is given up")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     five = [0.0, 0.41, 1.3, 2.2, 3.6]
     jobs: dict[str, Callable[[], dict[str, Any]]] = {
         "causal n=200": lambda: compare("causal n=200", 200, True, 3),
         "full n=200": lambda: compare("full n=200", 200, False, 3),
+        "LSODA, n=200 causal": lambda: compare("causal n=200", 200, True, 3, given.peer_seconds, Lsoda),
+        "LSODA, n=200 full": lambda: compare("full n=200", 200, False, 3, given.peer_seconds, Lsoda),
         "five tokens, beta=1000": lambda: to_the_end("five tokens, beta=1000, to the end", 1000.0, five, 3),
         "five tokens, beta=2000": lambda: to_the_end("five tokens, beta=2000, to 1e300", 2000.0, five, 3),
     }
@@ -149,6 +193,8 @@ def main() -> None:
             "skeleton n=1e6": lambda: compare("skeleton n=1e6", 10**6, True, 1, 0, scheme="skeleton"),
             "causal n=2000 beside": lambda: compare("causal n=2000", 2_000, True, 1, given.peer_seconds),
             "full n=2000 beside": lambda: compare("full n=2000", 2_000, False, 1, given.peer_seconds),
+            "LSODA, n=2000 causal": lambda: compare("causal n=2000", 2_000, True, 1, given.peer_seconds, Lsoda),
+            "LSODA, n=2000 full": lambda: compare("full n=2000", 2_000, False, 1, given.peer_seconds, Lsoda),
         }
     rows = []
     for name, job in jobs.items():

@@ -102,6 +102,7 @@ IDLE = {
     "flock.Flow.extra_repr",
     "flock.networks.Network.embeddings",
     "flock.networks.Network.final_norm",
+    "flock.networks.Network.release",
 }
 
 

@@ -335,12 +335,13 @@ def _own_masks(n):
 
 
 def _interactions():
-    """Kernels (E15) and normalisers (E16), (E17)."""
+    """Kernels (E15) and normalisers (E16), (E17). Compiled code is made for each kernel, so they are few."""
     window = Window(4, causal=False)
     yield "relu-d2", {"dim": 2, "beta": 3.0, "kernel": "relu"}
+    yield "relu-pre-d2", {"dim": 2, "kernel": "relu", "layer_norm": "pre", "value": ginibre(2, 3)}
+    yield "relu-noise-d2", {"dim": 2, "kernel": "relu", "beta": 2.0, "noise": 0.3}
     yield "sigmoid-full-d3-heads", {"dim": 3, "mask": "full", "kernel": Kernel("sigmoid", bias=-1.0), **_heads(3, 2)}
-    yield "power-count-d3", {"dim": 3, "beta": 1.5, "kernel": Kernel("power", power=3.0), "normaliser": "count"}
-    yield "softplus-window-d5", {"dim": 5, "kernel": "softplus", "mask": window, **_matrices(5)}
+    yield "power-count-d5", {"dim": 5, "kernel": Kernel("power", power=3.0), "normaliser": "count", "mask": window}
     yield "linear-none-d2", {"dim": 2, "beta": 0.5, "kernel": "linear", "normaliser": "none", "mask": "full"}
     yield "cosine-l2-d3", {"dim": 3, "kernel": "cosine", "normaliser": "l2", "mask": "full"}
     yield "gaussian-sink-d2", {"dim": 2, "kernel": Kernel("gaussian", width=0.7), "normaliser": Normaliser("sink")}
@@ -351,17 +352,13 @@ def _interactions():
         "own-frozen-alibi-d3",
         {"dim": 3, "kernel": own_choice, "frozen": _frozen(3), "bias": Alibi(0.2), "normaliser": Normaliser(own=False)},
     )
-    yield "own-libm-d3", {"dim": 3, "kernel": "1.5 + tanh(logit) + sin(logit) / 3 + log1p(distance)", "mask": "full"}
+    libm = "1.5 + tanh(logit) + sin(logit) / 3 + log1p(distance)"
+    yield "own-euclidean-d3", {"dim": 3, "space": "euclidean", "beta": 0.5, "kernel": libm, **_matrices(3)}
     yield "own-euclidean-d1", {"dim": 1, "space": "euclidean", "kernel": "exp(-distance)", "value": [[-1.0]]}
-    yield "own-euclidean-d5", {"dim": 5, "space": "euclidean", "kernel": "1 / (1 + distance**2)", **_matrices(5)}
-    yield "own-pre-d3", {"dim": 3, "kernel": "sigmoid", "normaliser": "count", "layer_norm": "pre"}
-    yield "own-noise-d2", {"dim": 2, "kernel": "relu", "beta": 2.0, "noise": 0.3, "normaliser": "count"}
     yield "exp-none-d2", {"dim": 2, "beta": 0.5, "normaliser": "none"}
-    yield "exp-l2-full-d3", {"dim": 3, "beta": 9.0, "normaliser": "l2", "mask": "full"}
-    yield "exp-sink-d2", {"dim": 2, "beta": 9.0, "normaliser": Normaliser("sink", logit=4.0)}
-    yield "exp-sink-heads-d20", {"dim": 20, "normaliser": Normaliser("sink", own=False, logit=1.0), **_heads(20, 2)}
-    yield "exp-others-d3", {"dim": 3, "beta": 4.0, "normaliser": Normaliser(own=False), "value": ginibre(3, 3)}
     yield "exp-others-count-d2", {"dim": 2, "normaliser": Normaliser("count", own=False), "mask": "full"}
+    yield "exp-l2-full-d3", {"dim": 3, "beta": 9.0, "normaliser": "l2", "mask": "full"}
+    yield "exp-sink-heads-d20", {"dim": 20, "normaliser": Normaliser("sink", own=False, logit=1.0), **_heads(20, 2)}
     yield (
         "exp-positions-d3",
         {"dim": 3, "bias": Alibi((0.1, 0.4)), "normaliser": Normaliser("positions", own=False), **_heads(3, 2)},
@@ -371,10 +368,16 @@ def _interactions():
     yield "sinkhorn-own-d5", {"dim": 5, "mask": "full", "normaliser": "sinkhorn", "kernel": "exp(-distance)"}
 
 
+def is_kinked(model):
+    """Whether weights have kinks or jumps, over which steps are good to the tolerance only."""
+    kernel = model.own_kernel
+    return kernel is not None and any(word in kernel.function.source for word in ("max", " if ", "where"))
+
+
 def own_choice(overlap, logit):
-    """A function of statements."""
-    much = max(logit, 0.1)
-    return much if overlap > 0 else np.exp(logit)
+    """A function of statements, with a kink."""
+    near = 1 + max(overlap, 0.0)
+    return (near if overlap > 0 else np.exp(overlap)) * np.exp(logit / 4)
 
 
 def every_model_option(n_tokens=None):

@@ -156,3 +156,18 @@ def test_a_velocity_that_leaves_the_tangent_space_later_names_the_time_and_the_t
 def test_engines_that_do_not_know_a_drift_say_so():
     with pytest.raises(EngineError, match="does not know the option drift"):
         flock.simulate(spin, X, 1.0, engine="cpu")
+
+
+def test_the_diagnosis_says_what_no_theorem_covers():
+    model = flock.Model(dim=3, drift=spin, value=flock.Schedule([0.0, 0.5], np.stack([np.eye(3), -np.eye(3)])))
+    told = str(flock.diagnose(flock.simulate(model, X, 1.0)))
+    assert "value changes with time" in told
+    assert "a drift of yours moves the tokens" in told
+    assert "The atlas of paper A for this V" not in told
+    assert "all of the velocity is a function of yours" in str(flock.diagnose(flock.simulate(spin, X, 1.0)))
+
+
+def test_a_recording_of_weights_drawn_anew_is_a_page(tmp_path):
+    model = flock.Model(dim=3, value=flock.redrawn(flock.weights.ginibre, every=0.5))
+    run = flock.simulate(model, X, 1.0)
+    assert flock.export(run, tmp_path / "page.html", frames=3).exists()

@@ -248,3 +248,32 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     assert "through 4 layers" in say(app, ["plot", "cache.npz"]).stdout
     assert (tmp_path / "cache.png").is_file()
     assert say(app, ["explore", "--export", "cache.npz", "page.html"]).exit_code == 0
+
+
+def test_the_report_of_hidden_states(tmp_path, monkeypatch):
+    import functools
+
+    from typer.testing import CliRunner
+
+    from tokenflock import plot
+    from tokenflock.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tokenflock.plot.save", functools.partial(plot.save, formats=("svg",)))
+    h = RNG.standard_normal((2, 4, 12, 8)).cumsum(axis=1)
+    np.savez("cache.npz", x=h, layers=np.array(["embed", "a", "b", "c"]))
+    found = CliRunner().invoke(app, ["network", "cache.npz", "--out", "report"])
+    assert found.exit_code == 0, found.output
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "2 text(s) of 12 tokens through 3 layers" in page
+    assert ">embed<" in page
+    assert page.count("<img") == 3
+    numbers = json.loads((tmp_path / "report" / "states.json").read_text())["measures"]
+    want = [np.mean([flock.analysis.states.stable_rank(h[k, l]) for k in range(2)]) for l in range(4)]
+    np.testing.assert_allclose(numbers["stable_raw"], want, rtol=1e-9)
+    assert flock.load(tmp_path / "report" / "states.zarr").sizes["run"] == 2
+    np.save("short.npy", h[0, :, :2])
+    short = CliRunner().invoke(app, ["network", "short.npy", "--out", "other"])
+    assert short.exit_code == 2
+    assert "at least 3 tokens" in short.stderr
+    assert not (tmp_path / "other" / "report.html").exists()

@@ -147,3 +147,15 @@ def test_a_token_that_sees_nobody_is_named():
     groups = flock.Groups(LABELS, sees={"a": ["b"], "b": ["b"]})
     with pytest.raises(SpecError, match=r"token 0 of group 'a', which sees nobody at any time.*take mask='full'"):
         flock.simulate(flock.Model(dim=D, groups=groups), X, 1.0)
+
+
+def test_a_plot_shows_groups_and_names_them():
+    groups = flock.Groups(LABELS, sees={"a": ["a", "b"], "b": ["b"]})
+    run = flock.simulate(flock.Model(dim=D, mask="full", groups=groups), X, 1.0, engine="reference")
+    figure = flock.plot.draw(run)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a (5)", "b (4)"]
+    middle = figure.axes[1]
+    assert [line.get_label() for line in middle.lines] == ["a", "a, b", "b"]
+    last = run["x"].values[-1]
+    within = last[np.array(LABELS) == "a"].mean(axis=0)
+    assert_allclose(middle.lines[0].get_ydata()[-1], within @ within)

@@ -181,6 +181,20 @@ def test_the_first_tokens_of_a_causal_graph_do_not_notice_the_others(mask):
     assert_allclose(flock.velocity(few, x[:7]), whole[:7], atol=1e-15)
 
 
+@pytest.mark.skipif("gpu" not in ENGINES, reason="gradients need torch")
+def test_gradients_of_a_graph_are_those_of_the_mask_of_its_name():
+    options = {"t_end": 1.0, "loss": lambda x: (x[..., 0] ** 2).sum(), "wrt": ["beta", "value"], "rtol": 1e-8}
+    for mask, seen, bias in (("causal", np.tril(np.ones((N, N))), None), (Window(3), FAMILIES[Window(3)], 0.3)):
+        named = None if bias is None else flock.Alibi(bias)
+        table = None if bias is None else -bias * np.abs(I - J)
+        weights = {"dim": 3, "beta": 2.0, "value": np.diag([1.0, 0.5, 0.2])}
+        plain = flock.gradient(Model(mask=mask, bias=named, **weights), tokens(), **options)
+        own = flock.gradient(Model(mask=seen, bias=table, **weights), tokens(), **options)
+        assert own[0] == pytest.approx(plain[0], abs=1e-9)
+        for name in ("beta", "value"):
+            assert_allclose(own[1][name], plain[1][name], atol=1e-7)
+
+
 # ---- files, repeating, more tokens
 
 

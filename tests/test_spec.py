@@ -297,3 +297,19 @@ def test_nothing_in_a_toml_ends_in_a_foreign_exception():
                         simulate(model, start, **{"engine": "reference", **keywords}, progress=False, throw=False)
                 except TokenflockError:
                     continue
+
+
+def test_groups_and_common_noise_are_tables():
+    model = spec.model_of(
+        {
+            "dim": 2,
+            "mask": "full",
+            "groups": {"labels": ["a", "a", "b"], "sees": {"a": ["b"], "b": []}, "beta": {"a": 1.0, "b": 2.0}},
+            "common_noise": {"strength": 0.3, "kind": "rotation"},
+        }
+    )
+    assert model.groups.counts == {"a": 2, "b": 1}
+    assert model.groups.beta.tolist() == [1.0, 2.0]
+    assert model.common_noise.kind == "rotation"
+    with pytest.raises(SpecError, match="labels"):
+        spec.model_of({"dim": 2, "groups": 3})

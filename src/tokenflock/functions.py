@@ -84,13 +84,19 @@ class Function:
         return {}
 
     def _for_tensors(self, like: Any) -> Callable[..., Any]:
-        if self.given is not None or self.others:
-            why = f"it uses {self.others[0]}" if self.others else self.lost
+        if self.not_for_torch:
             raise SpecError(
-                f"this function cannot run in torch: {why}. Allowed: arithmetic and functions of numpy such as "
-                f"{', '.join(ELEMENTWISE[:6])}. Write it with these, or use engine='reference'."
+                f"this function cannot run in torch: {self.not_for_torch}. Allowed: arithmetic, functions of numpy "
+                f"such as {', '.join(ELEMENTWISE[:6])}. Write it with these, or use engine='reference'."
             )
         return self.bound(torch_table(like), like.new_tensor)
+
+    @property
+    def not_for_torch(self) -> str:
+        """Why it cannot run on tensors, or nothing."""
+        inner = (one.not_for_torch for one in self.names.values() if isinstance(one, Function))
+        own = f"it uses {self.others[0]}" if self.others else self.lost
+        return own or next((why for why in inner if why), "")
 
     @cached_property
     def node(self) -> Node:

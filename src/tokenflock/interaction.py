@@ -154,6 +154,7 @@ def weights(kernel: Kernel | None, s: Array, x: Array, y: Array) -> tuple[Array,
     seen = np.isfinite(s)
     if kernel is None:
         top = s.max(axis=-1, keepdims=True)
+        top[np.isneginf(top)] = 0.0  # a token that rests, since its group sees nobody (E20)
         with np.errstate(invalid="ignore"):
             return np.where(seen, np.exp(s - top), 0.0), top
     found = kernel(np.where(seen, s, 0.0), lambda: x @ y.T, lambda: np.stack([_distances(one, y) for one in x]))

@@ -47,9 +47,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tokenflock.common_noise import CommonNoise
 from tokenflock.errors import FileError, SpecError, TokenflockError, bad, clash, unknown
 from tokenflock.geometry import Array
 from tokenflock.graphs import is_text_of_function
+from tokenflock.groups import Groups
 from tokenflock.interaction import NAMED, NORMALISERS, Kernel, Normaliser
 from tokenflock.masks import WORDS
 from tokenflock.model import Model
@@ -68,7 +70,7 @@ NUMBERS = ("beta", "noise", "t_end", "rtol", "atol", "dt")
 TEXTS = ("space", "scheme", "engine", "dtype")
 LISTS = ("values", "eigenvalues", "center")  # keywords that stay a list with one number in it
 SIZES = ("n_tokens", "dim")  # never what a bare number in "name:number" means
-PARTS = {"feedforward": FeedForward, "frozen": Frozen}
+PARTS = {"feedforward": FeedForward, "frozen": Frozen, "groups": Groups, "common_noise": CommonNoise}
 ARRAYS = ("w", "a", "b", "tokens", "weights", "vectors")  # of the parts
 
 
@@ -279,7 +281,7 @@ def _bias(given: Any, folder: Path) -> Any:
     if isinstance(given, Mapping) and "file" in given:
         known("key of bias with a file", given, ["file"])
         return array_in("bias", given["file"], folder)
-    return call("bias", Alibi, given) if isinstance(given, Mapping) else given
+    return call("bias", Alibi, given) if isinstance(given, Mapping) and "source" not in given else given
 
 
 def _layer_norm(given: Any) -> LayerNorm:

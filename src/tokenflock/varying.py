@@ -333,7 +333,8 @@ def told(varying: Mapping[str, Varying]) -> tuple[dict[str, Any], dict[str, Arra
             arrays |= {f"{name}_knots": np.array(one.knots), f"{name}_values": np.array(one.values)}
         elif isinstance(one, Redrawn):
             family = one.family.told() if isinstance(one.family, Function) else one.family.__name__
-            numbers = {key: getattr(one, key) for key in ("every", "seed", "heads", "each_run")}
+            given = {key: getattr(one, key) for key in ("every", "seed", "heads", "each_run")}
+            numbers = {key: value for key, value in given.items() if value is not None}
             options = {key: np.asarray(value).tolist() for key, value in one.options.items()}
             plain[name] = {"redrawn": family, **numbers, "options": options}
         elif isinstance(one, OfRuns):
@@ -357,7 +358,7 @@ def heard(
             elif "redrawn" in one:
                 family = one["redrawn"]
                 made = families[family] if isinstance(family, str) else own(name, family, ("dim", "seed"), by_name=True)
-                numbers = {key: one[key] for key in ("every", "seed", "heads", "each_run")}
+                numbers = {key: one[key] for key in ("every", "seed", "heads", "each_run") if key in one}
                 found[name] = redrawn(made, **numbers, **one["options"])
             else:
                 found[name] = OfTime(own(name, one["function"], ("t",)))

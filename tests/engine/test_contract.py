@@ -105,6 +105,7 @@ def compared(engine, work, x):
     ff = model.feedforward
     # Steps over a kink of ReLU are only good to the tolerance, and so are implicit steps and absolute errors.
     kinks = plain.rejected and ff is not None and ff.activation == "relu"
+    kinks = kinks or (work.scheme_name == "tsit5" and models.is_kinked(model))
     loose = (
         10.0 if implicit else 1.0 if kinks or absolute_error(engine) else PART if work.scheme_name == "tsit5" else 0.0
     )

@@ -1,14 +1,16 @@
 """Heads of trained networks under the theory: every figure from small matrices is that of the large ones."""
 
+import json
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from checkpoints import PREFIX, albert_folder, albert_tensors
+from checkpoints import PREFIX, albert_folder, albert_tensors, safetensors
 from tokenflock import networks
 from tokenflock.analysis import spectrum
 from tokenflock.analysis import triple as triples
-from tokenflock.errors import SpecError
+from tokenflock.errors import FileError, SpecError
 from tokenflock.networks import spectra
 from tokenflock.networks.layer import Layer, Norm
 from tolerances import close
@@ -282,3 +284,56 @@ def test_rxnfp_holds_a_pretrained_network_and_two_tuned_ones():
     assert before.digest != after.digest
     a, b = (net.layer(11, feedforward=False).value for net in (before, after))
     assert 0 < np.linalg.norm(a - b) < np.linalg.norm(a)
+
+
+def test_who_stops_in_the_middle_goes_on_there(tmp_path):
+    """Ctrl-C after a layer, a line cut in the middle, and another network: nothing is lost, done twice or mixed."""
+    folder = several_layers(tmp_path)
+    network, keep = networks.read(folder), tmp_path / "heads.jsonl"
+    want = networks.heads(network)
+
+    def stop(done, of):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        networks.heads(network, keep=keep, progress=stop)
+    assert len(keep.read_text().splitlines()) == 3
+    text = keep.read_text()
+    keep.write_text(text[:-40])  # the last line is cut: that layer is done again
+    seen = []
+    network.layer = lambda l, feedforward=True, read=network.layer: seen.append(l) or read(l, feedforward)
+    found = networks.heads(network, keep=keep)
+    assert seen == [1, 2]
+    assert found.identical(want)
+    seen.clear()
+    assert networks.heads(network, keep=keep).identical(want)
+    assert not seen
+    with pytest.raises(FileError, match="another network"):
+        networks.heads(network, tolerance=1e-3, keep=keep)
+
+
+def test_to_ask_whether_a_tensor_is_there_reads_nothing(tmp_path, monkeypatch):
+    """A folder of shards has thousands: reading them to open it took minutes and all of the memory."""
+    from tokenflock.networks import tensors
+
+    found = tensors.read(several_layers(tmp_path) / "model.safetensors")
+    monkeypatch.setattr(tensors, "as_numbers", None)  # what makes numbers of bytes
+    assert "model.norm.weight" in found
+    assert "model.other" not in found
+
+
+def several_layers(tmp_path):
+    """A Llama of three layers of random weights, without a framework."""
+    rng, d = np.random.default_rng(0), 12
+    made = {"model.embed_tokens.weight": rng.standard_normal((9, d)), "model.norm.weight": np.ones(d)}
+    for l in range(3):
+        at = f"model.layers.{l}"
+        made |= {f"{at}.self_attn.{p}_proj.weight": rng.standard_normal((d, d)) for p in "qkvo"}
+        made |= {f"{at}.{n}.weight": np.ones(d) for n in ("input_layernorm", "post_attention_layernorm")}
+    folder = tmp_path / "llama"
+    folder.mkdir()
+    config = {"model_type": "llama", "hidden_size": d, "num_attention_heads": 3, "num_hidden_layers": 3}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "model.safetensors").write_bytes(safetensors({n: a.astype("<f4") for n, a in made.items()}))
+    return folder

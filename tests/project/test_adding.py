@@ -104,6 +104,31 @@ def test_the_recipe_for_an_engine(copy):
     assert "failed" not in told
 
 
+KERNEL = """
+import numpy as np, tokenflock as flock
+x = flock.uniform(5, 2, seed=1)
+named = flock.Model(dim=2, kernel=flock.Kernel("laplace", scale=0.5), mask="full")
+mine = named.with_options(kernel=lambda distance: np.exp(-2.0 * distance))
+expected = flock.velocity(mine, x)
+assert np.abs(flock.velocity(named, x) - expected).max() < 1e-15 < np.abs(expected).max()
+run = flock.simulate(named, x, 1.0)
+assert run.attrs["engine"] == "cpu"
+assert (flock.again(run)["x"].values == run["x"].values).all()
+print(flock.trajectories.model_of(run).kernel)
+"""
+
+
+def test_the_recipe_for_a_kernel(copy):
+    """It touches three files: two of code, and the page that lists it."""
+    places = [file for file, _, _ in blocks("A kernel")]
+    assert places == ["src/tokenflock/interaction.py", "tests/models.py"]
+    follow("A kernel", copy)
+    assert "Kernel('laplace', scale=0.5)" in run(copy, "-c", KERNEL)
+    told = run(copy, "-m", "pytest", *QUIET, "tests/engine/test_contract.py", "-k", "laplace and euler and not gpu")
+    assert re.search(r"[1-9]\d* passed", told)
+    assert "failed" not in told
+
+
 def test_a_recipe_that_is_not_true_fails(copy):
     path = copy / "src" / "tokenflock" / "engine" / "choose.py"
     path.write_text(path.read_text().replace("HOMES = {", "PLACES = {"))

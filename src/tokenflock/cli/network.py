@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tokenflock.cli import place
+from tokenflock.cli import place, saved
 from tokenflock.cli.speech import OUT, OVERWRITE, QUICK, app, say, spoken, whole
 from tokenflock.errors import bad, clash
 from tokenflock.store import write_text
@@ -16,12 +16,14 @@ from tokenflock.store import write_text
 NETWORK = r"""Report on a trained model: the spectrum of every head, its row of the atlas, and what its tokens do.
 
 PATH is a folder in the layout of Hugging Face, a .gguf file,
-a wheel, zip or npm .tgz that holds one, or a name on the hub.
+a wheel, zip or npm .tgz that holds one, or a name on the hub; or hidden
+states of any network (.npy, .npz, .safetensors of a cache, .zarr, .nc).
 
 Examples:
   pip download --no-deps rxnmapper==0.4.3 --dest weights    # a small ALBERT
   tokenflock network weights/rxnmapper-0.4.3-py3-none-any.whl --out albert
   tokenflock network gpt2 --text texts.txt --layers 0,5,11 --out report
+  tokenflock network cache.npz --part "blocks.{}.hook_resid_post"
   tokenflock network model.gguf --ids ids.txt --quick --out report --json -
 
 DIR/report.html has the eigenvalues of V = W_O W_V of the heads, which of
@@ -46,6 +48,7 @@ def network(
     layers: Annotated[
         str | None, typer.Option(metavar="L,L,...", help="Heads to show and simulate. Default: first, middle, last.")
     ] = None,
+    part: saved.PART = "",
     seed: Annotated[str, typer.Option(metavar="N", help="Of random tokens and Gaussian heads.")] = "0",
     quick: QUICK = False,
     to_json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="The numbers; - is stdout.")] = None,
@@ -56,6 +59,10 @@ def network(
     from tokenflock.papers.report import network as report
 
     place.no_window()
+    if _is_states(path):
+        return _states(path, part, out, overwrite, to_json)
+    if part:
+        raise clash("--part", "a model", "It chooses among the entries of a cache of hidden states.")
     if text is not None and ids is not None:
         raise clash("--text", "--ids", "Both say what the model reads: give one.")
     chosen = None if layers is None else _layers(layers)
@@ -71,6 +78,29 @@ def network(
         typer.echo(numbers)
     else:
         typer.echo(f"wrote {made.path}" + (f"\nwrote {target}" if target else ""))
+
+
+def _is_states(path: str) -> bool:
+    """Whether a file holds hidden states, and no network: a .safetensors or .pt with a config.json beside is one."""
+    from tokenflock.caches import SUFFIXES
+
+    file = Path(path)
+    known = file.suffix in (*SUFFIXES, ".zarr", ".nc") and file.exists()
+    return known and not (file.parent / "config.json").is_file()
+
+
+def _states(path: str, part: str, out: Path | None, overwrite: bool, to_json: str | None) -> None:
+    """The report of hidden states."""
+    from tokenflock.papers.report import states as report
+
+    target = place.json_file(to_json, overwrite)
+    run = saved.opened(Path(path), part)
+    folder = place.folder(out, list(report.FILES), overwrite)
+    made = report.states(run, folder, Path(path).stem, say=lambda words: say(f"{words} ..."))
+    numbers = json.dumps(made.facts, indent=1)
+    if target is not None:
+        write_text(target, numbers)
+    typer.echo(numbers if to_json == "-" else f"wrote {made.path}")
 
 
 def _layers(said: str) -> list[int]:

@@ -115,6 +115,8 @@ def _uncovered(e: Evidence) -> Iterator[str]:
         )
     elif isinstance(model.mask, Window):
         yield f"the window of width {model.mask.width} hides the first token from the later ones"
+    elif model.mask != "causal":
+        yield "the mask hides tokens that the theorems let every later token see, or shows later ones"
     if model.feedforward is not None:
         yield "the feed-forward moves every token by itself"
     if model.normaliser != "softmax":
@@ -126,6 +128,10 @@ def _uncovered(e: Evidence) -> Iterator[str]:
         yield "logits depend on the positions of tokens"
     if model.common_noise is not None:
         yield "noise moves all tokens alike"
+    if model.varying:
+        yield f"{' and '.join(model.varying)} change{'s' if len(model.varying) == 1 else ''} with time"
+    if model.drift is not None:
+        yield "all of the velocity is a function of yours" if model.drift.whole else "a drift of yours moves the tokens"
     if math.isinf(model.beta):
         yield "beta = inf: hardmax weights are not continuous"
     if model.norm.kind != "post":
@@ -138,6 +144,8 @@ def atlas(e: Evidence) -> Iterator[Symptom]:
     """The prediction of the atlas beside what the last frame shows."""
     regime, model = e.regime, e.model
     if regime is None or not e.on_sphere or model.noisy or model.groups or model.feedforward or model.frozen:
+        return
+    if model.drift is not None or "value" in (model.varying or {}):
         return
     text = f"The atlas of paper A for this V ({regime.row}) predicts: {regime.prediction}."
     if not e.moved:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from tokenflock.engine.contract import Ensemble, EnsembleEngine, Stepper, Task
 from tokenflock.engine.explicit.ensemble import CpuEnsemble, parts_of
-from tokenflock.engine.explicit.stepper import CpuStepper, by_pairs, state_of
+from tokenflock.engine.explicit.stepper import CpuStepper, by_pairs, state_of, why_not_compiled
 from tokenflock.engine.implicit.coalescing import CoalescingStepper, SkeletonStepper
 from tokenflock.engine.implicit.stepper import ImplicitStepper
 from tokenflock.engine.implicit.switching import SwitchingStepper
 from tokenflock.engine.implicit.turning import TurnedStepper, turned
-from tokenflock.engine.traits import OPTIONS, traits
+from tokenflock.engine.traits import INTERACTIONS, OPTIONS, traits
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.masks import has_table, is_interval, sees
@@ -31,7 +31,7 @@ class CpuEngine(EnsembleEngine):
     name = "cpu"
     schemes = (*EXPLICIT, "rosenbrock", "skeleton")
     pair_s = 1.5e-9
-    options = OPTIONS | {"varying", "position", "groups", "common_noise"}
+    options = OPTIONS | INTERACTIONS | {"varying", "position", "groups", "common_noise"}
 
     def objection(self, model: Model, dtype: str) -> str | None:
         """Positions and groups with graphs or own kernels; weights that change all the time."""
@@ -47,7 +47,11 @@ class CpuEngine(EnsembleEngine):
         if model.varying and (not model.usual or model.placed):
             other = "a kernel or normaliser of its own" if not model.usual else "positions or groups"
             return f"It does not know weights that change together with {other}. Take engine='reference'."
-        return None
+        if not model.usual and (not is_interval(model.mask) or has_table(model.bias)):
+            return "It knows kernels and normalisers for masks that are intervals, and ALiBi. Use engine='reference'."
+        if model.divisor.kind == "sinkhorn":
+            return "It does not know normaliser='sinkhorn'. Use engine='reference'."
+        return None if model.usual else why_not_compiled(model, dtype) or None
 
     def velocity(
         self, model: Model, x: Array, t: float = 0.0, radius: Array | None = None, *, dtype: str = "float64"

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from tokenflock.arguments import warn
 from tokenflock.engine.contract import Ensemble, EnsembleEngine, Outcome, Task, n_pairs
 from tokenflock.engine.machine import DEVICE as VARIABLE
+from tokenflock.engine.traits import INTERACTIONS, OPTIONS
 from tokenflock.errors import EngineError, bad, missing
 from tokenflock.geometry import Array
 from tokenflock.masks import has_table
@@ -132,6 +133,7 @@ class GpuEngine(EnsembleEngine):
     """torch on one device."""
 
     name = "gpu"
+    options = OPTIONS | INTERACTIONS
 
     def __init__(self) -> None:
         self._torch = torch_module()
@@ -165,9 +167,9 @@ class GpuEngine(EnsembleEngine):
         return told
 
     def objection(self, model: Model, dtype: str) -> str | None:
-        """Only dtypes that the device cannot do."""
-        if not isinstance(model.mask, str | Window) or has_table(model.bias):
-            return "It knows causal and full masks, windows and ALiBi."
+        """Dtypes that the device cannot do, and what is not known together."""
+        if not model.usual and (not isinstance(model.mask, str | Window) or has_table(model.bias)):
+            return "It knows kernels and normalisers with causal, full and windows, and ALiBi. Use engine='reference'."
         device = self.device
         try:
             self._torch.ones(1, dtype=getattr(self._torch, dtype), device=device).sum().item()
@@ -175,6 +177,8 @@ class GpuEngine(EnsembleEngine):
             other = "float32" if dtype == "float64" else "float64"
             told = f"The device {name_of(device)} cannot do {dtype}: {str(error).splitlines()[0]}"
             return f"{told} Use dtype={other!r}, or {VARIABLE}=cpu."
+        if model.own_kernel is not None and (why := model.own_kernel.function.not_for_torch):
+            return f"{model.kernel} cannot run in torch: {why}. Use engine='cpu' or engine='reference'."
         return None
 
     def velocity(

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from tokenflock.graphs import Graph
-from tokenflock.interaction import Normaliser
+from tokenflock.interaction import SUMS, Normaliser
 from tokenflock.masks import heads_of, is_causal, is_interval
 from tokenflock.model import LARGEST_EXPONENT, Model
 from tokenflock.options import Window
@@ -21,6 +21,8 @@ from tokenflock.sphere import is_scalar
 
 #: stands among the options that are known for the normalisers of (E16) and (E17)
 NORMALISERS = "normalisers"
+#: options that change what a pair weighs and what a row is divided by (E15)-(E17): the traits below ask `Model.usual`
+INTERACTIONS = frozenset({"kernel", NORMALISERS})
 #: the options that the traits below were written for
 OPTIONS = frozenset(
     {
@@ -66,24 +68,24 @@ def unknown_options(model: Model, known: frozenset[str]) -> list[str]:
 @prepared
 def traits(model: Model) -> Traits:
     """The traits of a model."""
-    if unknown := unknown_options(model, OPTIONS):
+    if unknown := unknown_options(model, OPTIONS | INTERACTIONS):
         names = [field.name for field in dataclasses.fields(Traits) if not field.name.startswith("no_")]
         why = f"the option {unknown[0]}"
         return Traits(**dict.fromkeys(names, False), no_implicit=why, no_bodies=why)
     hard, sphere = math.isinf(model.beta), model.space == "sphere"
     scalar_form, scalar_value = is_scalar(model.form), is_scalar(model.values)
     alone = model.n_heads == 1 and model.frozen is None and model.bias is None and not hard and is_interval(model.mask)
-    own = sphere and alone and scalar_form and bool(model.beta * model.form[0, 0, 0] >= 0)
+    own = model.usual and sphere and alone and scalar_form and bool(model.beta * model.form[0, 0, 0] >= 0)
     near = own and model.masses is None
     post = model.norm.kind == "post"
     # x_i' = P_i sum_j A_ij c (x_j - x_i) with weights >= 0: every token is drawn into the cone of those it sees, and
     # rests where they all are. That their weights sum to 1 is not needed, so it holds for every normaliser.
-    attracts = scalar_value and bool((model.values[:, 0, 0] > 0).all())
+    attracts = scalar_value and bool((model.values[:, 0, 0] > 0).all()) and not may_repel(model)
     extras = model.feedforward is not None or model.frozen is not None or bool(model.noise)
     return Traits(
-        ordinary=True,
+        ordinary=model.usual,
         causal=is_causal(model.mask),
-        smooth=not hard and not model.noise,
+        smooth=model.usual and not hard and not model.noise,
         scalar_form=scalar_form,
         scalar_value=scalar_value,
         nearest=own,
@@ -96,8 +98,19 @@ def traits(model: Model) -> Traits:
     )
 
 
+def may_repel(model: Model) -> bool:
+    """Whether weights may be negative."""
+    kernel = model.own_kernel
+    return kernel is not None and model.divisor.kind not in SUMS and (not kernel.name or kernel.signed)
+
+
+def _interaction(model: Model) -> str:
+    return f"kernel={model.own_kernel}" if model.own_kernel else f"normaliser={model.normaliser}"
+
+
 def _no_implicit(model: Model) -> str | None:
     reasons = (
+        (not model.usual, _interaction(model)),
         (model.space != "sphere", f"space={model.space!r}: it works on the sphere"),
         (model.norm.kind != "post", f"layer_norm={model.norm.kind!r}: it knows the post norm only"),
         (model.feedforward is not None, "a feed-forward part"),
@@ -113,6 +126,8 @@ def _no_implicit(model: Model) -> str | None:
 
 def _no_bodies(model: Model, held: bool) -> str | None:
     """held: tokens at one place that see different ones pull each other back. See engine/implicit/bodies.py."""
+    if not model.usual:
+        return _interaction(model)
     if model.masses is not None and model.masses.ndim == 2:
         return "masses as seen from each row"
     if model.mask == "full":

@@ -63,8 +63,8 @@ class GptOss(Mixtral):
         at = f"{self.place(layer)}.mlp"
         if self.has(f"{at}.experts.gate_up_proj_blocks"):
             raise FileError(
-                f"{self.tensors.where!r} has its experts packed in 4 bits (MXFP4), which are not read. Read its heads "
-                "alone, network.layer(l, feedforward=False), or give a model saved in bfloat16."
+                f"{self.tensors.where!r} has its experts packed in 4 bits (MXFP4), which are not read. "
+                "Give a model saved in bfloat16; or use its heads alone: network.layer(l, feedforward=False)."
             )
         limit, alpha = (self.config.get(n, usual) for n, usual in (("swiglu_limit", LIMIT), ("swiglu_alpha", ALPHA)))
         if alpha != ALPHA:

@@ -91,6 +91,10 @@ class Network:
         norm = self._family.embedding_norm()
         return np.ones(self.dim, self.dtype) if norm is None or len(norm.weight) != self.dim else norm.weight
 
+    def release(self) -> None:
+        """Let go of what was read of the file: the memory of this process holds as much as it used to before."""
+        self._source.tensors.release()
+
     def embeddings(self) -> dict[str, Any]:
         """What makes tokens: word (V, e), position (P, e), type (T, e), norm, map (d, e) with map_bias, offset.
 

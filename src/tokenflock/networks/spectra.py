@@ -10,7 +10,9 @@ range, lengths and angles kept.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +24,7 @@ from tokenflock.analysis import triple as triples
 from tokenflock.analysis.spectrum import TOLERANCE, Regime, one_thread
 from tokenflock.arguments import Reals, function, instance, room, scalar, whole
 from tokenflock.errors import bad
+from tokenflock.networks.kept import KeptHeads
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network, read
 from tokenflock.options import matrix
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 
 MOST = 1e150  # of an entry of a head
+MOST_THREADS = 8  # a head of d = 4,096 takes 30 MB while it is looked at
 
 
 class Values(NamedTuple):
@@ -96,11 +100,18 @@ def regime(layer: Layer, head: int, tolerance: float = TOLERANCE) -> Regime:
 
 def regime_of(P: Reals, C: Reals, k: int, tolerance: float = TOLERANCE) -> Regime:
     """The row of V = P C P', of rank k, as `compress` gives it."""
+    found = _classified(C, k, len(P), tolerance)
+    P = P[:, : len(found.L)]
+    return replace(found, L=P @ found.L, generalised=P @ found.generalised)
+
+
+def _classified(C: Reals, k: int, dim: int, tolerance: float) -> Regime:
+    """The row of V, with L in the basis of C, or in the first k of it."""
     found = spectrum.classify(C[:k, :k], tolerance)
-    if found.lambda_max.real > 0 and not found.fails and k < len(P):
+    if found.lambda_max.real > 0 and not found.fails and k < dim:
         # Below a positive lambda_max the eigenvalues 0 of V change nothing but what a statement asks of all of V.
-        found, k = spectrum.classify(C, tolerance), len(C)
-    return replace(found, L=P[:, :k] @ found.L, generalised=P[:, :k] @ found.generalised)
+        return spectrum.classify(C, tolerance)
+    return found
 
 
 def triple(layer: Layer, head: int, tolerance: float = TOLERANCE) -> triples.Triple:
@@ -188,11 +199,13 @@ def heads(
     layers: Iterable[int] | None = None,
     tolerance: float = TOLERANCE,
     progress: Callable[[int, int], None] | None = None,
+    keep: str | Path | None = None,
 ) -> xarray.Dataset:
     """Every head of a network under the theory, over (layer, head); `WORDS` says what each variable is.
 
-    layers: which; by default one for each set of weights. progress(done, of) is called after every layer. What the
-    theory has no place for is named in the attribute `left_out`.
+    layers: which; by default one for each set of weights. progress(done, of) is called after every layer. keep: a file
+    that every layer is added to when it is done: the same call goes on where one was stopped. What the theory has no
+    place for is named in the attribute `left_out`.
     """
     import xarray
 
@@ -207,14 +220,18 @@ def heads(
         function("progress", progress, "a function of (done, of)", takes=2)
     rows: list[dict[str, Any]] = []
     left_out: dict[str, None] = {}
-    for count, l in enumerate(which):
-        layer = net.layer(l, feedforward=False)
-        gain = 1.0 if net.norm == "pre" else np.asarray(net.gain(l), dtype=np.float64)
-        with one_thread():
-            rows += [_row(Head.of(layer, h), gain, tolerance) for h in range(net.n_heads)]
-        left_out |= dict.fromkeys(_left_out(layer))
-        if progress:
-            progress(count + 1, len(which))
+    kept = None if keep is None else KeptHeads(keep, {**_facts(net, digest=False), "tolerance": tolerance})
+    with one_thread(), ThreadPoolExecutor(min(os.cpu_count() or 1, net.n_heads, MOST_THREADS)) as pool:
+        for count, l in enumerate(which):
+            done = None if kept is None else kept.rows(l)
+            if done is None:
+                done = _layer_rows(net, l, tolerance, pool)
+                if kept is not None:
+                    kept.add(l, *done)
+            rows += done[0]
+            left_out |= dict.fromkeys(done[1])
+            if progress:
+                progress(count + 1, len(which))
     shape = (len(which), net.n_heads)
     variables = {}
     for name, words in WORDS.items():
@@ -232,16 +249,39 @@ def heads(
     )
 
 
-def _facts(net: Network) -> Mapping[str, Any]:
-    named = ("family", "digest", "n_layers", "dim", "head_dim", "causal", "norm", "shared", "positions")
+def _layer_rows(net: Network, l: int, tolerance: float, pool: Executor) -> tuple[list[dict[str, Any]], list[str]]:
+    """The heads of a layer, side by side, and what is left out of them; of the layer nothing stays in memory."""
+    layer = net.layer(l, feedforward=False)
+    gain = 1.0 if net.norm == "pre" else np.asarray(net.gain(l), dtype=np.float64)
+    rows = list(pool.map(lambda h: _row(Head.of(layer, h), gain, tolerance), range(net.n_heads)))
+    net.release()
+    return rows, list(_left_out(layer))
+
+
+def _facts(net: Network, digest: bool = True) -> Mapping[str, Any]:
+    named = (
+        "family",
+        *(["digest"] if digest else []),
+        "n_layers",
+        "dim",
+        "head_dim",
+        "causal",
+        "norm",
+        "shared",
+        "positions",
+    )
     found = {name: getattr(net, name) for name in named}
     return {"network": net.name, **{k: int(v) if isinstance(v, bool) else v for k, v in found.items()}}
 
 
 def _row(head: Head, gain: Reals | float, tolerance: float) -> dict[str, Any]:
-    P, C = compress(head.output, head.value)
-    row = regime_of(P, C, len(head.value), tolerance)
-    judged = _triple(head, P, C, tolerance)
+    # As `compress`, but nothing here needs more of its basis than the k columns that W_O spans.
+    k, d = head.value.shape
+    R: Any = np.linalg.qr(np.concatenate([head.output, head.value.T], axis=1), mode="r")
+    C = R[:, :k] @ R[:, k:].T
+    basis = np.linalg.qr(head.output)[0]
+    row = _classified(C, k, d, tolerance)
+    judged = triples.good(head.query @ basis, head.key @ basis, C[:k, :k], tolerance)
     norm = float(np.linalg.norm(C))
     return {
         "eigenvalues": eigenvalues(head.output, head.value),

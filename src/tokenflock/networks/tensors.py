@@ -31,8 +31,8 @@ GET_ANOTHER = "Fetch it again, or ask for model.safetensors."
 class Tensors(Mapping[str, NDArray[Any]]):
     """Tensors by name; asking for one reads that one."""
 
-    def __init__(self, entries: Mapping[str, Entry], where: str) -> None:
-        self._entries, self.where = dict(entries), where
+    def __init__(self, entries: Mapping[str, Entry], where: str, maps: tuple[mmap.mmap, ...] = ()) -> None:
+        self._entries, self.where, self._maps = dict(entries), where, maps
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         entry = self._entries[name]
@@ -44,11 +44,20 @@ class Tensors(Mapping[str, NDArray[Any]]):
             why = f"{type(error).__name__}: {error}".rstrip(": ")
             raise FileError(f"tensor {name!r} of {self.where!r} cannot be read ({why}). {GET_ANOTHER}") from error
 
+    def __contains__(self, name: object) -> bool:  # that of Mapping would read the tensor
+        return name in self._entries
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def release(self) -> None:
+        """Give back the pages of mapped files that were read: they are read again when they are asked for again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for data in self._maps:
+                data.madvise(mmap.MADV_DONTNEED)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor, without reading it."""
@@ -78,7 +87,7 @@ def read(path: str | Path) -> Tensors:
         raise FileError(f"{name!r} cannot be read: it is damaged or truncated ({why}). {GET_ANOTHER}") from error
     if not found:
         raise FileError(f"{name!r} holds no tensors. {GET_ANOTHER}")
-    return Tensors(found, name)
+    return Tensors(found, name, (data,))
 
 
 def read_shards(index: str | Path) -> tuple[Tensors, list[Path]]:
@@ -106,7 +115,7 @@ def read_shards(index: str | Path) -> tuple[Tensors, list[Path]]:
         if tensor not in opened[file]:
             raise FileError(f"{str(index)!r} says that {tensor!r} is in {file}, which does not hold it. {GET_ANOTHER}")
         entries[tensor] = opened[file]._entries[tensor]
-    return Tensors(entries, str(index)), files
+    return Tensors(entries, str(index), tuple(data for one in opened.values() for data in one._maps)), files
 
 
 def _safetensors(data: mmap.mmap) -> dict[str, Entry]:

@@ -14,7 +14,7 @@ from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.plot import films
 from tokenflock.plot.tables import KIND, law
-from tokenflock.trajectories import AXIS, RUN, TIME, TOKEN
+from tokenflock.trajectories import AXIS, GROUP, RUN, TIME, TOKEN
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,13 +37,16 @@ def draw(data: xr.Dataset, which: int | None = None, *, of: str | None = None, a
         name, given = ("of", of) if of is not None else ("along", along)
         raise bad(name, given, "nothing, for a run", "of= and along= are for the table of a sweep.")
     times, x, spherical, number = _one(data, which)
+    names, group = _groups(data)
     with plot.style():
         figure = plot.page(2.7)
         place, middle, right = figure.subplots(1, 3, width_ratios=(1, 1.25, 1.25))
-        _tokens(place, x, spherical)(len(times) - 1)
+        _tokens(place, x, spherical, group)(len(times) - 1)
         layered = data[TIME].attrs.get("long_name") == "layer"
         place.set_title(f"tokens at {'layer' if layered else '$t$ ='} {times[-1]:.6g}", pad=4)
-        _paths(middle, times, x, spherical)
+        _paths(middle, times, x, spherical, group)
+        if group is not None:
+            _name_groups(figure, middle, names, group, paired=not (spherical and x.shape[-1] == 2))
         words = _counted(right, times, x, spherical)
         for ax in (middle, right):
             _time_axis(ax, times, "layer" if layered else "time $t$")
@@ -65,7 +68,7 @@ def animate(run: xr.Dataset, out: str | Path, which: int | None = None) -> Path:
     with plot.style():
         figure = plot.page(4.4, 4.0, dpi=plot.MOVIE_DPI)
         ax = figure.add_axes((0.03, 0.02, 0.94, 0.86))
-        show = _tokens(ax, x, spherical)
+        show = _tokens(ax, x, spherical, _groups(run)[1])
         title = figure.text(0.5, 0.94, "", ha="center", va="center", fontsize=10)
 
         def frame(k: int) -> None:
@@ -103,7 +106,35 @@ def _one(run: Any, which: int | None) -> tuple[Array, Array, bool, int | None]:
     return np.asarray(run[TIME].values, dtype=float)[:last], frames, spherical, number
 
 
-def _tokens(ax: plot.Axes, x: Array, spherical: bool) -> Callable[[int], None]:
+def _groups(run: Any) -> tuple[list[str], Array | None]:
+    """The names of the groups of a run, and the number of the group of every token; none where it has no groups."""
+    if GROUP not in run.coords:
+        return [], None
+    labels = [str(label) for label in run[GROUP].values]
+    names = list(dict.fromkeys(labels))
+    return names, np.array([float(names.index(label)) for label in labels])
+
+
+def _name_groups(figure: plot.Figure, ax: plot.Axes, names: list[str], group: Array, paired: bool) -> None:
+    """What the colours of tokens stand for, above them. paired: lines stand for pairs of groups, and have names."""
+    shade = plot.shades(np.arange(len(names), dtype=float))
+    entries = [
+        {"marker": "o", "ls": "none", "ms": 4, "color": shade[k], "label": f"{name} ({int((group == k).sum())})"}
+        for k, name in enumerate(names)
+    ]
+    plot.key(figure, (0.13, 0.06), entries, ncols=len(names), handletextpad=0.2, columnspacing=0.8)
+    if paired and ax.lines:
+        for line, (a, b) in zip(ax.lines, _pairs(len(names)), strict=False):
+            line.set_label(names[a] if a == b else f"{names[a]}, {names[b]}")
+        ax.legend(loc="best", fontsize=6)
+
+
+def _pairs(groups: int) -> list[tuple[int, int]]:
+    """Every group with itself and with those after it."""
+    return [(a, b) for a in range(groups) for b in range(a, groups)]
+
+
+def _tokens(ax: plot.Axes, x: Array, spherical: bool, group: Array | None = None) -> Callable[[int], None]:
     """Axes for the tokens, and what draws frame k on them: the circle, the sphere, or the two main directions."""
     n, dim = x.shape[1:]
     ax.set(aspect="equal", xticks=[], yticks=[])
@@ -112,7 +143,7 @@ def _tokens(ax: plot.Axes, x: Array, spherical: bool) -> Callable[[int], None]:
 
         def circle(k: int) -> None:
             ax.clear()
-            plot.circle_snapshot(ax, x[k], size=6, spacing=min(0.034, 0.9 / n * 2))
+            plot.circle_snapshot(ax, x[k], size=6, spacing=min(0.034, 0.9 / n * 2), colours=group)
 
         return circle
     flat: Array
@@ -127,7 +158,7 @@ def _tokens(ax: plot.Axes, x: Array, spherical: bool) -> Callable[[int], None]:
         if spherical:
             turn = np.linspace(0, 2 * np.pi, 181)
             ax.plot(np.cos(turn), np.sin(turn), color=plot.COLOURS["grey"], lw=0.6)
-    shade = plot.shades(n)
+    shade = plot.shades(n if group is None else group)
     far_shade = np.array([plot.pale(colour) for colour in shade])
     dots = ax.scatter(flat[0, :, 0], flat[0, :, 1], s=9, c=shade, lw=0, zorder=5)
 
@@ -146,11 +177,17 @@ def _flat(x: Array) -> Array:
     return flat
 
 
-def _paths(ax: plot.Axes, times: Array, x: Array, spherical: bool) -> None:
+def _paths(ax: plot.Axes, times: Array, x: Array, spherical: bool, group: Array | None = None) -> None:
     """Angles of the circle, else the overlaps of pairs on a sphere, else the lengths of tokens."""
     if spherical and x.shape[-1] == 2:
-        plot.angle_paths(ax, times, x)
+        plot.angle_paths(ax, times, x, colours=group)
         ax.set_title("angles", pad=4)
+        return
+    if group is not None:
+        means = np.stack([x[:, group == k].mean(axis=1) for k in range(int(group.max()) + 1)], axis=1)
+        for a, b in _pairs(means.shape[1]):  # the mean of <x_i, x_j> over i and j
+            ax.plot(times, np.sum(means[:, a] * means[:, b], axis=-1), ls="-" if a == b else "--")
+        ax.set_title("mean overlap within and between groups", pad=4)
         return
     if spherical and x.shape[1] > 1:
         few = x[:, :: max(1, x.shape[1] // 300)]  # of more tokens than this, some: n^2 overlaps a frame

@@ -353,3 +353,32 @@ def test_a_skeleton_that_does_not_hold_says_which_hypothesis_fails(options, why)
         flock.simulate(flock.Model(dim=2, beta=9.0, **options), flock.uniform(9, 2, seed=0), 1e6, scheme="skeleton")
     with pytest.raises(SpecError, match=r"t_end = 10.0 .*Clusters stand"):
         flock.simulate(flock.Model(dim=2), flock.uniform(9, 2, seed=0), 10.0, scheme="skeleton")
+
+
+# The other examples of the stranger: each is right now, and none is stuck.
+
+
+FIVE = on_circle(np.array([0.0, 0.41, 1.3, 2.2, 3.6]))
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-10])
+def test_two_of_five_tokens_at_large_beta_do_not_stand_for_ever(rtol):
+    run = flock.simulate(full(1000.0), FIVE, 1e100, times=[1.0, 1e35, 1e100], rtol=rtol)
+    assert 1e33 < run["merger_t"].values[0] < 1e34
+    assert np.array_equal(run["x"].values[1, 0], run["x"].values[1, 1])
+    assert run.attrs["left"] == 4
+
+
+def test_what_is_left_of_five_tokens_is_told_and_can_be_diagnosed():
+    run = to_the_end(full(1500.0), FIVE)
+    assert run.attrs["outcome"].startswith("Reached t_end. 3 clusters are left at t = 1e+300: the next two are due")
+    assert "No theorem or conjecture" in str(flock.diagnose(run, again=False))
+    tree = flock.merge_tree(full(2000.0), FIVE, energy=False)
+    assert tree["left"].values.tolist() == [4]
+
+
+@pytest.mark.parametrize(("n", "scheme", "left"), [(200, "auto", 2), (100, "rosenbrock", 3)])
+def test_many_tokens_of_full_attention_come_to_1e30(n, scheme, left):
+    run = flock.simulate(full(64.0), flock.uniform(n, 2, seed=0), 1e30, times=[1e30], scheme=scheme)
+    assert run.attrs["left"] == left
+    assert run.attrs["evaluations"] < 50_000

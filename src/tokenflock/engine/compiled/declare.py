@@ -166,7 +166,8 @@ def is_kept(kernel: Any) -> bool:
 def _compiled(function: Callable[..., Any], how: dict[str, Any]) -> Any:
     usual = config.CACHE_DIR
     beside = Path(function.__code__.co_filename).parent
-    home = PACKAGE / "engine" if beside.is_relative_to(PACKAGE / "engine") else beside  # one digest for all rooms
+    ours = beside.is_relative_to(PACKAGE / "engine") or beside.parent == folder()  # one digest for all rooms
+    home = PACKAGE / "engine" if ours else beside
     config.CACHE_DIR = str(folder(home))  # numba looks at it now; the functions of others go where they would
     try:
         made = njit(**how, cache=True)(function)

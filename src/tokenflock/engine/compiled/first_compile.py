@@ -28,7 +28,7 @@ def compile_by_two(kernel: Pointer, pointers: Iterable[Pointer]) -> None:
 
     pointers: those that take longest come first.
     """
-    missing = [pointer for pointer in pointers if not is_kept(pointer.dispatcher)]
+    missing = [pointer for pointer in pointers if not is_kept(pointer.dispatcher) and _is_found(pointer)]
     # A process that is itself one of several, in a pool, starts none: the others keep the cores busy.
     alone = threads() < 2 or multiprocessing.parent_process() is not None or not sys.executable
     if is_kept(kernel.dispatcher) or not missing or alone:
@@ -47,6 +47,11 @@ def compile_by_two(kernel: Pointer, pointers: Iterable[Pointer]) -> None:
             for k in reversed(range(len(missing))):
                 if _claim(claims, k):
                     missing[k].address  # noqa: B018  (compiles it)
+
+
+def _is_found(pointer: Pointer) -> bool:
+    """Whether another process finds the function by its name: not if it was made from one of the user's."""
+    return str(pointer.dispatcher.py_func.__module__).startswith("tokenflock.")
 
 
 def _send(other: subprocess.Popen[bytes], wanted: bytes) -> None:

@@ -56,18 +56,18 @@ class Lanes(types.Type):
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, lanes: Lanes) -> None:
-        super().__init__(manager, lanes, _vector(lanes))
+        super().__init__(manager, lanes, vector_of(lanes))
 
 
-def _vector(lanes: Lanes) -> ir.VectorType:
+def vector_of(lanes: Lanes) -> ir.VectorType:
     return ir.VectorType(ir.DoubleType() if lanes.element.bitwidth == 64 else ir.FloatType(), lanes.count)
 
 
-def _constant(lanes: Lanes, value: float) -> ir.Constant:
-    return ir.Constant(_vector(lanes), [value] * lanes.count)
+def constant(lanes: Lanes, value: float) -> ir.Constant:
+    return ir.Constant(vector_of(lanes), [value] * lanes.count)
 
 
-def _broadcast(builder: Any, vector: ir.VectorType, scalar: Any) -> Any:
+def broadcast(builder: Any, vector: ir.VectorType, scalar: Any) -> Any:
     index = ir.IntType(32)
     nothing = ir.Constant(vector, ir.Undefined)
     first = builder.insert_element(nothing, scalar, ir.Constant(index, 0))
@@ -113,7 +113,7 @@ def _negate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, row: Any, column: Any) -> Any:
     view = context.make_array(kind)(context, builder, array)
     item = cgutils.get_item_pointer(context, builder, kind, view, [row, column], wraparound=False)
-    return builder.bitcast(item, _vector(Lanes(kind.dtype)).as_pointer())
+    return builder.bitcast(item, vector_of(Lanes(kind.dtype)).as_pointer())
 
 
 @intrinsic
@@ -133,7 +133,7 @@ def splat(typingctx, x):
     lanes = Lanes(x)
 
     def codegen(context, builder, sig, args):
-        return _broadcast(builder, _vector(lanes), args[0])
+        return broadcast(builder, vector_of(lanes), args[0])
 
     return lanes(x), codegen
 
@@ -166,7 +166,7 @@ def fma(typingctx, a, b, c):
     """a b + c, fused where the CPU can."""
 
     def codegen(context, builder, sig, args):
-        return _call(builder, "fmuladd", _vector(a), *args)
+        return _call(builder, "fmuladd", vector_of(a), *args)
 
     return a(a, a, a), codegen
 
@@ -176,7 +176,7 @@ def root(typingctx, a):
     """The square root, lane by lane."""
 
     def codegen(context, builder, sig, args):
-        return _call(builder, "sqrt", _vector(a), *args)
+        return _call(builder, "sqrt", vector_of(a), *args)
 
     return a(a), codegen
 
@@ -196,7 +196,7 @@ def absolute(typingctx, a):
     """|a|, lane by lane."""
 
     def codegen(context, builder, sig, args):
-        return _call(builder, "fabs", _vector(a), *args)
+        return _call(builder, "fabs", vector_of(a), *args)
 
     return a(a), codegen
 
@@ -207,8 +207,8 @@ def indices(typingctx, first):
     lanes = Lanes(first)
 
     def codegen(context, builder, sig, args):
-        steps = ir.Constant(_vector(lanes), [float(k) for k in range(lanes.count)])
-        return builder.fadd(_broadcast(builder, _vector(lanes), args[0]), steps)
+        steps = ir.Constant(vector_of(lanes), [float(k) for k in range(lanes.count)])
+        return builder.fadd(broadcast(builder, vector_of(lanes), args[0]), steps)
 
     return lanes(first), codegen
 
@@ -230,7 +230,7 @@ def at_least(typingctx, a, level):
     """1 in the lanes with a >= level, 0 in the rest."""
 
     def codegen(context, builder, sig, args):
-        return builder.select(builder.fcmp_ordered(">=", *args), _constant(a, 1.0), _constant(a, 0.0))
+        return builder.select(builder.fcmp_ordered(">=", *args), constant(a, 1.0), constant(a, 0.0))
 
     return a(a, a), codegen
 
@@ -319,7 +319,7 @@ def exp2(typingctx, a):
     """2^a for a <= 1000; exactly 0 below the smallest normal number."""
 
     def codegen(context, builder, sig, args):
-        vector, x = _vector(a), args[0]
+        vector, x = vector_of(a), args[0]
         if a.element.bitwidth == 64:
             magic, poly, shift, lowest, integer = 1.5 * 2.0**52, _EXP2_64, 52, -1022.0, ir.IntType(64)
         else:
@@ -327,15 +327,15 @@ def exp2(typingctx, a):
         integers = ir.VectorType(integer, a.count)
         # Adding 1.5 * 2^52 leaves the nearest integer k in the low bits: r = x - k is in [-1/2, 1/2], and shifting
         # the low bits into the exponent field of 2^r multiplies it by 2^k.
-        raised = builder.fadd(x, _constant(a, magic))
-        r = builder.fsub(x, builder.fsub(raised, _constant(a, magic)))
-        p = _constant(a, poly[-1])
+        raised = builder.fadd(x, constant(a, magic))
+        r = builder.fsub(x, builder.fsub(raised, constant(a, magic)))
+        p = constant(a, poly[-1])
         for c in poly[-2::-1]:
-            p = _call(builder, "fmuladd", vector, p, r, _constant(a, c))
+            p = _call(builder, "fmuladd", vector, p, r, constant(a, c))
         k = builder.shl(builder.bitcast(raised, integers), ir.Constant(integers, [shift] * a.count))
         power = builder.bitcast(builder.add(builder.bitcast(p, integers), k), vector)
-        normal = builder.fcmp_ordered(">=", x, _constant(a, lowest))
-        return builder.select(normal, power, _constant(a, 0.0))
+        normal = builder.fcmp_ordered(">=", x, constant(a, lowest))
+        return builder.select(normal, power, constant(a, 0.0))
 
     return a(a), codegen
 
@@ -346,7 +346,7 @@ def lanes_of(typingctx, a, b, c, d, e, f, g, h):
     lanes = Lanes(a)
 
     def codegen(context, builder, sig, args):
-        register = ir.Constant(_vector(lanes), ir.Undefined)
+        register = ir.Constant(vector_of(lanes), ir.Undefined)
         for k, value in enumerate(args):
             register = builder.insert_element(register, value, ir.Constant(ir.IntType(32), k))
         return register

@@ -33,6 +33,7 @@ def laid_out(model: Model, n: int) -> Entries:
     """The entries of a model of n tokens."""
     seen, extra = graph(model.mask, n), _extra(model, n)
     if model.frozen is None:
+        seen.check_rows()
         return Entries(np.array(seen.starts), np.array(seen.columns), extra)
     weights = model.frozen.weights
     m, rows = len(weights), len(seen.starts) - 1

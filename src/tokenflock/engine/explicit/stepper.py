@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
+from numba.core.errors import NumbaError
 from numpy.typing import NDArray
 
 from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.compiled.first_compile import compile_by_two
+from tokenflock.engine.compiled.own import reason
 from tokenflock.engine.compiled.pointers import Pointer, pointer_to
 from tokenflock.engine.contract import Outcome, Task
 from tokenflock.engine.explicit import (
@@ -22,6 +24,7 @@ from tokenflock.engine.explicit import (
     graph_pairs,
     mutual_products,
     near_pairs,
+    own_kernels,
     pairs,
     placed,
     placed_pairs,
@@ -101,7 +104,20 @@ def pair_pointers(name: str, dtype: str) -> tuple[Pointer, Pointer]:
     home = placed_pairs if name == "placed" else home
     family = "graph" if name in GRAPHS else name if name in ("mutual", *PRODUCTS) else "rows"
     sums = pointer_to(getattr(teams, f"sum_{family}"), sums_signature(dtype))
+    if name.startswith(own_kernels.NAME):
+        return sums, pointer_to(own_kernels.part_of(name), part_signature(dtype))
     return sums, pointer_to(getattr(home, name), part_signature(dtype))
+
+
+@prepared
+def why_not_compiled(model: Model, dtype: str) -> str:
+    """Why there is no compiled code for a model's own kernel, in a sentence, or nothing. It is compiled now."""
+    try:
+        pair_pointers(own_kernels.name_of(model), dtype)[1].address  # noqa: B018  (compiles it)
+    except (TypeError, NumbaError, NotImplementedError) as error:
+        told = reason(error) if isinstance(error, NumbaError) else str(error)
+        return f"{model.kernel} cannot be compiled: {told}. Use engine='reference', which takes longer."
+    return ""
 
 
 @lru_cache

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tokenflock.engine.compiled.lanes import BYTES, PAD
+from tokenflock.engine.explicit import own_kernels
 from tokenflock.engine.explicit.entries import NO_GRAPH, UNSEEN, laid_out, mass_of
 from tokenflock.engine.explicit.mutual_products import n_chunks, tile_size
 from tokenflock.engine.explicit.pairs import LEAST_CHUNKS, MOST_CHUNKS
@@ -35,11 +36,12 @@ from tokenflock.engine.traits import traits
 from tokenflock.geometry import Array
 from tokenflock.groups import met
 from tokenflock.masks import graph, has_table, is_interval, sees, visible
-from tokenflock.model import Model, less, masses
+from tokenflock.model import Model, biases, less, masses
 
 KINDS = {"post": 0, "pre": 1, "peri": 2, "ngpt": 3, "sqrt": 4}
 ACTIVATIONS = {"none": 0, "relu": 1, "tanh": 2, "linear": 3}
 LOG2E = 1.0 / math.log(2.0)
+ROWS = 256  # looked at together where all pairs are
 PRODUCTS_FROM_DIM = 16  # from this dimension on, matrix products beat the pair loop (benchmarks/speed.py)
 WEIGHED = ("weighed2", "weighed3")
 NEAR_KERNELS = (*(f"near{d}" for d in range(2, PRODUCTS_FROM_DIM)), "mutual", *WEIGHED)
@@ -58,6 +60,8 @@ def kernel_for(model: Model) -> str:
     if model.placed:
         return "placed"
     special = traits(model)
+    if not model.usual:
+        return own_kernels.name_of(model)
     if not special.ordinary and not model.varying:
         return "general"
     if not is_interval(model.mask) or has_table(model.bias):
@@ -89,6 +93,8 @@ def _numbers(model: Model, kernel: str, n: int, form: Array, mu: float, rho: flo
     record["n"], record["d"] = n, model.dim
     record["space"] = {"sphere": SPHERE, "euclidean": EUCLIDEAN, "rescaled": RESCALED}[model.space]
     record["by_count"] = model.normaliser != "softmax"
+    record["own"] = not model.usual
+    record["sink"] = model.divisor.logit
     record["hard"] = math.isinf(model.beta)
     record["scaled"] = kernel in (*NEAR_KERNELS, "mutual_products")
     record["by_differences"] = model.space == "rescaled" and kernel == "products"
@@ -112,14 +118,15 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     layer_step: dt of rescaled layers, whose V is R^-1 V (E13).
     """
     columns, hard, d = columns_for(n), math.isinf(model.beta), model.dim
-    form = laid_form(model) * (1.0 if hard else model.beta * LOG2E)
+    unit = unit_of(model)
+    form = laid_form(model) * (1.0 if hard else model.beta * unit)
     total = model.values.sum(axis=0)
     mu = float(np.linalg.eigvals(total).real.max()) if model.space == "rescaled" else 0.0
     values, rho = model.values, 1.0
     if model.space == "rescaled" and layer_step:
         step = np.eye(d) + layer_step * total
         values, rho = np.linalg.solve(step, values), float(np.abs(np.linalg.eigvals(step)).max())
-    by_graph = kernel in GRAPHS
+    by_graph, as_given = kernel in GRAPHS, hard or kernel in WEIGHED or not model.usual
     lo, hi = (np.concatenate([v, np.full(columns - n, v[-1])]) for v in visible("full" if by_graph else model.mask, n))
     frozen, weights = (
         (np.zeros((0, d)), np.zeros(0)) if model.frozen is None else (model.frozen.tokens, model.frozen.weights)
@@ -131,23 +138,15 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
     def own(array: Numbers, kind: str = dtype) -> Numbers:
         return np.array(array, dtype=kind, order="C")
 
-    seen = laid_out(model, n) if by_graph else NO_GRAPH
+    seen, fixed = laid_out(model, n) if by_graph else NO_GRAPH, float(weights.sum())
     return Terms(
         numbers=_numbers(model, kernel, n, form, mu, rho),
         heads=own(np.stack([form, values, less(values)])),
         flow=own(total - mu * np.eye(d), "float64"),
-        slopes=own(model.slopes * (1.0 if hard else LOG2E), "float64"),
-        rows=own(
-            np.concatenate(
-                [
-                    np.stack([lo, hi]),
-                    np.atleast_2d(_counts(model, n, columns) + weights.sum()),
-                    group_lines(model, n, columns),
-                ]
-            )
-        ),
-        frozen=own(np.concatenate([frozen.T, (weights if hard else np.log2(weights))[None]])),
-        masses=own(seen.extra if by_graph else _masses(model, n, columns, hard or kernel in WEIGHED, dtype)),
+        slopes=own(model.slopes * unit, "float64"),
+        rows=own(np.concatenate([[lo, hi], _divisors(model, n, columns, fixed), group_lines(model, n, columns)])),
+        frozen=own(np.concatenate([frozen.T, (weights if unit == 1.0 else np.log2(weights))[None]])),
+        masses=own(seen.extra if by_graph else _masses(model, n, columns, as_given, dtype)),
         inner=own(np.concatenate([a, b[:, None]], axis=1)),
         outer=own(w),
         starts=seen.starts,
@@ -162,13 +161,44 @@ def lay_out(model: Model, kernel: str, n: int, dtype: str, layer_step: float = 0
 def weigh(terms: Terms, work: Work, model: Model) -> None:
     """Put the weights of a model of the same shape in the place of those that were laid out (E18)."""
     hard = math.isinf(model.beta)
-    form, values = model.form * (1.0 if hard else model.beta * LOG2E), model.values
+    form, values = model.form * (1.0 if hard else model.beta * unit_of(model)), model.values
     for page, matrices in ((FORM, form), (VALUE, values), (LESS, less(values))):
         terms.heads[page] = matrices
     terms.numbers["shift"] = model.beta * LOG2E if model.normaliser == "scaled-count" else 0.0
     work.form[:] = terms.heads[FORM]
     if (ff := model.feedforward) is not None:
         terms.inner[:, :-1], terms.inner[:, -1], terms.outer[:] = ff.a, ff.b, ff.w
+
+
+def unit_of(model: Model) -> float:
+    """What logits are multiplied by for the kernels: those of exp take powers of 2."""
+    return 1.0 if math.isinf(model.beta) or not model.usual else LOG2E
+
+
+def _divisors(model: Model, n: int, columns: int, fixed: float) -> Array:
+    """What rows are divided by where that is a count (E3), (E16), (1 or H, columns), frozen tokens among them."""
+    norm = model.divisor
+    if norm.kind == "none":
+        return np.ones((1, columns))
+    if norm.kind == "positions":
+        parts = [_seen_by_positions(model, n, i, min(i + ROWS, n)) for i in range(0, n, ROWS)]
+        return np.pad(np.concatenate(parts, axis=1) + fixed, ((0, 0), (0, columns - n)), mode="edge")
+    counts = np.atleast_2d(_counts(model, n, columns)) + fixed
+    if not norm.own:
+        own = masses(model, n)
+        counts[:, :n] -= own if len(own) == 1 else np.diagonal(own)
+    return counts
+
+
+def _seen_by_positions(model: Model, n: int, first: int, stop: int) -> Array:
+    """sum_k a_ik e^bias_ik of some rows, (H, stop - first)."""
+    a = masses(model, n)
+    counted = np.where(sees(model.mask, n, first, stop), a if len(a) == 1 else a[first:stop], 0.0)
+    if not model.divisor.own:
+        rows = np.arange(first, stop)
+        counted[..., rows - first, rows] = 0.0
+    shares: Array = (counted * np.exp(biases(model, n, first, stop))).sum(axis=-1)
+    return shares
 
 
 def _counts(model: Model, n: int, columns: int) -> Array:
@@ -228,6 +258,8 @@ def scratch(kernel: str, terms: Terms, short: bool) -> Work:
     elif kernel == "mutual_products":
         own = {"by_rows": make(1, n, d), "tile": make(1, tile_size(d))}
         own |= {"partial": make(n_chunks(n), n, d), "per_token": make(n_chunks(n), n)}
+    elif terms.numbers["own"]:
+        own = {"per_token": make(1, columns)}
     elif kernel == "placed":
         held = (len(terms.sides) // 2, d + 2, columns) if terms.heads.shape[1] > terms.sides.shape[1] else (0, 0, 0)
         own = {"per_token": make(terms.sides.shape[2], columns), "partial": make(*held)}

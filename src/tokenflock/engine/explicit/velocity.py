@@ -106,7 +106,10 @@ def _weigh_all(field, h, inverse):
     for i in range(numbers.n):
         peak = np.float64(terms.heads[FORM, h, 0, 0]) if numbers.scaled else np.float64(top[0, i])
         call.undecided = max(call.undecided, abs(z[0, i] - np.floor(z[0, i] + 0.5)))
-        weight = p.dtype.type(_weigh(numbers, counts, peak, i, z[0, i]))
+        if numbers.own:
+            weight = pairs.per_token[0, i]
+        else:
+            weight = p.dtype.type(_weigh(numbers, counts, peak, i, z[0, i]))
         z[0, i] *= weight
         weight *= p.dtype.type(inverse)
         for a in range(p.shape[0]):

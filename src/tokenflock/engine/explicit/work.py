@@ -35,6 +35,7 @@ NUMBERS = np.dtype(
         ("d", np.int64),
         ("space", np.int64),
         ("by_count", np.int64),  # (E3) rather than (E2)
+        ("own", np.int64),  # per_token has what each row is multiplied by, see own_pairs.py
         ("hard", np.int64),  # beta = inf: equal shares of the largest logits
         ("scaled", np.int64),  # the part takes tokens times `scale`
         ("by_differences", np.int64),  # `products` takes differences of tokens first where logits are large (E8)
@@ -51,6 +52,7 @@ NUMBERS = np.dtype(
         ("noise", np.float64),
         ("mu", np.float64),
         ("rho", np.float64),
+        ("sink", np.float64),  # the logit of a sink
     ],
     align=True,
 )

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tokenflock.engine.traits import traits
-from tokenflock.errors import EngineError
 from tokenflock.masks import has_table
 from tokenflock.model import Model
 from tokenflock.options import Window
@@ -77,6 +76,11 @@ class TorchTerms:
     # Another way to sum over pairs, without gradients: waves, or kernels of the device. engine/gpu.py puts it there.
     sums: Callable[[TorchTerms, Tensor], Sums] | None = None
 
+    @property
+    def by_graph(self) -> bool:
+        """Whether sums go over the entries of a graph: see graphs.py."""
+        return not isinstance(self.model.mask, str | Window) or has_table(self.model.bias)
+
     def columns(self, i: int, stop: int, n: int) -> tuple[int, int]:
         """What the rows i .. stop - 1 of n tokens see together: first .. last - 1."""
         mask = self.model.mask
@@ -104,9 +108,6 @@ def lay_out(
     query, key and value may have axes for the runs and the heads, (runs, H, ...): every run with weights of its own.
     """
     given = given or {}
-    if not isinstance(model.mask, str | Window) or has_table(model.bias):
-        what = f"mask={model.mask} with bias={type(model.bias).__name__}"
-        raise EngineError(f"torch cannot run {what}: it knows causal, full, windows and ALiBi. Use engine='reference'.")
     assert given.keys() <= GIVEN, f"no weights of a model: {given.keys() - GIVEN}"
     kind, device = DTYPES[dtype], torch.device(device)
     hard = math.isinf(model.beta)

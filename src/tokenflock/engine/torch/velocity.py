@@ -15,6 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from tokenflock.engine.torch import interaction
+from tokenflock.engine.torch.graphs import graph_sums
 from tokenflock.engine.torch.terms import Sums, TorchTerms, eigenvalues
 from tokenflock.model import LARGEST_EXPONENT, TIE
 
@@ -103,6 +105,8 @@ def pair_sums(terms: TorchTerms, x: Tensor, flow: EnsembleRescaling | None = Non
         return terms.sums(terms, x)
     runs, n, _ = x.shape
     u = queries(terms, x, flow)
+    if terms.by_graph:
+        return graph_sums(terms, x, u, flow is not None)
     at_once = max(1, min(runs, terms.pairs // n))
     parts = [_heads(terms, x[r : r + at_once], u[r : r + at_once], flow is not None) for r in range(0, runs, at_once)]
     if len(parts) == 1:
@@ -116,7 +120,8 @@ def _heads(terms: TorchTerms, x: Tensor, u: Tensor, rescaled: bool) -> Sums:
     runs, n, _ = x.shape
     keys = torch.cat([x, terms.frozen.expand(runs, -1, -1)], dim=1) if len(terms.frozen) else x
     sums = _leader_rows if rescaled else _product_rows if terms.products else _difference_rows
-    rows = max(1, terms.pairs // (runs * n))
+    sums = sums if terms.model.usual else _own_rows
+    rows = n if terms.model.divisor.kind == "sinkhorn" else max(1, terms.pairs // (runs * n))
     pulls, masses = [], []
     spreads: list[Tensor] = []
     for h in range(u.shape[1]):
@@ -210,6 +215,21 @@ def _difference_rows(
     s = _lower(terms, s, h, block, block.row)
     level = (u[:, i:stop] * x[:, i:stop]).sum(dim=-1, keepdim=True)
     a, factor = _weights(terms, s, level, block)
+    return factor * _pulled(x, keys, a, i, stop), factor * a.sum(dim=-1, keepdim=True), None
+
+
+def _own_rows(
+    terms: TorchTerms, x: Tensor, keys: Tensor, u: Tensor, h: int, i: int, stop: int, first: int, last: int
+) -> tuple[Tensor, Tensor, None]:
+    """The same for kernels and normalisers of (E15) to (E17): logits as they are, nothing is taken out of them."""
+    block = _block(terms, i, stop, first, last)
+    keys = _with_frozen(terms, keys, x.shape[1], first, last)
+    s, near = _lower(terms, u[:, i:stop] @ keys.mT, h, block, block.row), x[:, i:stop]
+    if terms.model.divisor.kind == "sinkhorn":
+        w, top = interaction.weights(terms.model.own_kernel, s, near, keys)
+        a, factor = interaction.sinkhorn(w, interaction.masses_of(terms, block, s.shape[-1])), torch.ones_like(top)
+    else:
+        a, factor = interaction.shares(terms, s, near, keys, block, h)
     return factor * _pulled(x, keys, a, i, stop), factor * a.sum(dim=-1, keepdim=True), None
 
 

@@ -35,7 +35,7 @@ MANY = 528  # runs: four for each of 132 multiprocessors
 def supports(terms: TorchTerms, task: Task, n: int) -> bool:
     """Whether one kernel can run this task."""
     model, scheme = task.model, task.scheme
-    plain = model.space == "sphere" and model.norm.kind == "post" and model.normaliser == "softmax"
+    plain = model.space == "sphere" and model.norm.kind == "post" and model.normaliser == "softmax" and model.usual
     parts = (model.feedforward, model.frozen, model.bias, model.masses)
     extras = any(part is not None for part in parts) or model.noise or terms.hard or model.n_heads > 1
     steps = isinstance(scheme, Scheme) and scheme.adaptive and len(scheme.b) >= 3

@@ -34,7 +34,9 @@ def supports(terms: TorchTerms) -> bool:
     """Whether a kernel serves this model; plain torch does the rest."""
     if not isinstance(terms.model.mask, str | Window) or not isinstance(terms.model.bias, Alibi | None):
         return False
-    if terms.hard or len(terms.frozen) or terms.masses is not None or terms.model.space == "rescaled":
+    if not terms.model.usual or terms.model.space == "rescaled":
+        return False
+    if terms.hard or len(terms.frozen) or terms.masses is not None:
         return False
     return terms.model.dim <= FEW or terms.dtype == torch.float32
 

@@ -158,8 +158,13 @@ def extrapolated(made: NetworkStudy) -> tuple[Array, Array, float]:
 
 
 def by_radius(made: NetworkStudy) -> plot.Figure:
+    """The clusters of the first text at every radius."""
+    return radii(made.runs[0])
+
+
+def radii(run: xr.Dataset) -> plot.Figure:
     """How many clusters the tokens make at every radius, at some layers: no threshold is chosen."""
-    run, L = made.runs[0], made.network.n_layers
+    L = run.sizes["time"] - 1
     steps = np.unique(np.round(np.linspace(0, L, 4)).astype(int))
     figure = plot.page(2.0)
     axes = figure.subplots(1, len(steps), squeeze=False, sharey=True)[0]
