@@ -65,7 +65,7 @@ PAPERS = {
             "causal/renyi-count, causal/next-sharpness",
             "d > 2: the exponent only, no constant is known",
         ),
-        Row("section 5", "beta^((d_1-1)/2) clusters for any V", "study effective-dimension", "exponents only, no constant"),
+        Row("section 5", "beta^((d_1-1)/2) clusters for any V", "study effective-dimension", "exponents only"),
         Row(
             "section 5",
             "centers hold the tokens, and how soon",
