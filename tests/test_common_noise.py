@@ -96,15 +96,15 @@ def test_strong_order_one_against_the_exact_solution_of_one_brownian_motion():
 
 
 def test_weak_order_one_on_the_sphere():
-    """The error of E <x(0), x(t)> of Brownian motion on S^2 falls by two when dt does."""
-    x = flock.uniform(40_000, 3, seed=1)
+    """The error of E <x(0), x(t)> on S^2: halved with dt, once dt is small (1.85 here, 2 in the limit)."""
+    x = flock.uniform(100_000, 3, seed=1)
     model = flock.Model(dim=3, noise=1.0, mask=flock.Window(1), value=np.zeros((3, 3)))
     errors = []
-    for dt in (0.5, 0.25):
+    for dt in (0.0625, 0.03125):
         y = flock.simulate(model, x, 1.0, times=[1.0], scheme="heun", dt=dt)["x"].values[0]
         errors.append(np.mean(np.sum(x * y, axis=1)) - math.exp(-1.0))
     assert 0.01 < abs(errors[0])
-    assert 1.4 < errors[0] / errors[1] < 5.0
+    assert 1.6 < errors[0] / errors[1] < 2.2
 
 
 def test_the_noise_belongs_to_the_seed_and_the_run_and_is_repeated(tmp_path):
