@@ -127,7 +127,7 @@ PAPERS = {
             "study complex-top",
             "on the sphere only; in R^d `flock.diagnose` names it",
         ),
-        Row("outlook", "optimal control", "study optimal-control", "single local minima, no intervals"),
+        Row("outlook", "optimal control", "study optimal-control", "local minima: no bound from below"),
         Row("numerics", "high dimension", "figure emergence/high-dimension"),
         Row(
             "numerics",
