@@ -29,9 +29,7 @@ def fault_at(model: Model, x: Array, t: float) -> SpecError | None:
 
 
 def check_weights(model: Model, start: Array) -> None:
-    """Refuse starts whose weights cannot be used: nothing has been computed yet."""
-    if model.usual:
-        return
+    """Refuse starts whose weights cannot be used: nothing has been computed yet. See Model.usual."""
     seen = 0
     for x in start if start.ndim == 3 else start[None]:
         part = x if model.masses is not None else x[: max(1, math.isqrt(MOST_PAIRS))]

@@ -111,12 +111,12 @@ class Model:
         query, key = (eye if m is None else m.reshape(-1, *m.shape[-2:]) for m in (self.query, self.key))
         return np.broadcast_to(np.swapaxes(query, -1, -2) @ key, (self.n_heads, self.dim, self.dim))
 
-    @property
+    @cached_property
     def placed(self) -> bool:
         """Whether queries and keys are more than B and the tokens themselves: (E14), (E20)."""
         return self.position is not None or self.groups is not None
 
-    @property
+    @cached_property
     def noisy(self) -> bool:
         """Whether chance moves the tokens."""
         return self.noise > 0 or self.common_noise is not None
@@ -145,12 +145,12 @@ class Model:
         """Whether every token carries a magnitude r_j beside its direction."""
         return self.space == "sphere" and self.norm.has_radius
 
-    @property
+    @cached_property
     def usual(self) -> bool:
         """Whether its weights are those of (E2) and (E3)."""
         return isinstance(self.kernel, str) and isinstance(self.normaliser, str)
 
-    @property
+    @cached_property
     def own_kernel(self) -> Kernel | None:
         """The kernel (E15), None for exp."""
         return None if isinstance(self.kernel, str) else self.kernel
@@ -160,17 +160,17 @@ class Model:
         """The normaliser with its numbers."""
         return Normaliser(self.normaliser) if isinstance(self.normaliser, str) else self.normaliser
 
-    @property
+    @cached_property
     def n_tokens(self) -> int | None:
         """For how many tokens it says something of every single one; None: for any number."""
         return tokens_of(self)
 
-    @property
+    @cached_property
     def n_runs(self) -> int | None:
         """For how many runs of an ensemble it has weights; None where all have the same."""
         return n_runs(self.varying)
 
-    @property
+    @cached_property
     def autonomous(self) -> bool:
         """Whether the right-hand side is free of t."""
         decays = self.norm.kind == "ngpt" and self.norm.decay != 0

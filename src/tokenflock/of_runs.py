@@ -83,9 +83,7 @@ def of_first(request: Any) -> Any:
     return replace(request, model=request.model.of_run(0))
 
 
-def each_run(request: Any, engine: str, n_tokens: int) -> list[tuple[Any, Any]] | None:
-    """(engine, task) of each run, as a single run with its weights has them; None where all runs have the same."""
-    if not request.model.n_runs:
-        return None
+def each_run(request: Any, engine: str, n_tokens: int) -> list[tuple[Any, Any]]:
+    """(engine, task) of each run, as a single run with its weights has them."""
     own = (replace(request, model=request.model.of_run(r), engine=engine) for r in range(request.model.n_runs))
     return [(one.engine_for(n_tokens), one.task) for one in own]

@@ -188,7 +188,8 @@ class Request:
             return Job(self, starts_of(self, x), of_first(self).engine_for(x.shape[-2]))
         named = isinstance(self.model.mask, str) and self.model.bias is None
         model = self.model if named else self.model.written(x.shape[-2])
-        check_weights(model, x)
+        if not model.usual:
+            check_weights(model, x)
         request = self if model is self.model else Request(model, *self.settings)
         return Job(request, x, request.engine_for(x.shape[-2]))
 
@@ -244,7 +245,7 @@ class Job:
                 return found
             times, progress = request.times_until(end), ending.second_half(progress)
             task = dataclasses.replace(task, t_end=float(times[-1]))  # nothing after the last time, as in `again`
-        each = each_run(request, self.engine.name, starts.shape[1])
+        each = each_run(request, self.engine.name, starts.shape[1]) if request.model.n_runs else None
         done = Runner(self.engine, task, times, reducers or {}, positions, progress, each=each).run(starts)
         if request.endless:
             ending.note_what_is_left(done, found)
@@ -303,7 +304,8 @@ def check_start(model: Model, start: Any) -> Array:
 
 def check_tokens(model: Model, n: int) -> None:
     """Whether what a model says of every token is said of n tokens, and whether every row has somebody in it."""
-    check_counts(model, n)
+    if model.n_tokens not in (None, n):
+        check_counts(model, n)
     if model.groups is not None:
         check_rows(model.groups, sees(model.mask, n) & (masses(model, n) > 0))
 
