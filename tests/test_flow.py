@@ -548,5 +548,5 @@ def test_a_fixed_step_that_is_too_short_for_the_time_is_refused_before_steps_are
 
 def test_an_option_that_gradients_do_not_know_is_refused():
     model = flock.Model(dim=2, groups=flock.Groups(["a", "b"]))
-    with pytest.raises(SpecError, match=r"Flow does not know the option groups. flock.simulate does"):
+    with pytest.raises(SpecError, match=r"groups and Flow cannot be combined. Leave it out, or use flock.simulate"):
         Flow(model)

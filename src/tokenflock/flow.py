@@ -292,7 +292,7 @@ def _check_model(model: Any) -> None:
     check_model(model)
     check_single(model)
     if unknown := unknown_options(model, OPTIONS | {"varying"}):
-        raise SpecError(f"Flow does not know the option {unknown[0]}. flock.simulate does, without gradients.")
+        raise clash(unknown[0], "Flow", "Leave it out, or use flock.simulate, which has no gradients.")
     if math.isinf(model.beta):
         advice = "Hardmax jumps from one leader to the next: it has no derivative. Take a large finite beta."
         raise bad("beta", model.beta, "a finite number where gradients are wanted", advice)

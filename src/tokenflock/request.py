@@ -285,7 +285,8 @@ def check_start(model: Model, start: Any) -> Array:
     if x.size == 0:
         what = "an empty ensemble" if x.ndim == 3 and len(x) == 0 else "no tokens"
         raise bad("start.shape", x.shape, "at least one run and one token", f"This is {what}.")
-    check_tokens(model, x.shape[-2])
+    if model.groups is not None or model.n_tokens not in (None, x.shape[-2]):
+        check_tokens(model, x.shape[-2])
     if not np.isfinite(x).all():
         raise bad(
             "start", "an array with nan or inf", "finite numbers", "Look for a division by zero where it is made."
@@ -304,8 +305,7 @@ def check_start(model: Model, start: Any) -> Array:
 
 def check_tokens(model: Model, n: int) -> None:
     """Whether what a model says of every token is said of n tokens, and whether every row has somebody in it."""
-    if model.n_tokens not in (None, n):
-        check_counts(model, n)
+    check_counts(model, n)
     if model.groups is not None:
         check_rows(model.groups, sees(model.mask, n) & (masses(model, n) > 0))
 

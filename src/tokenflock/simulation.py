@@ -84,10 +84,11 @@ def simulate(
       the tolerance (but a ReLU feed-forward has kinks, and near them it can be 80 times that), and nothing after the
       last one is computed.
     """
-    known = _model_for(model, start, space)
+    known = model if isinstance(model, Model) and space is None else _model_for(model, start, space)
     job = Request(known, t_end, times, scheme, rtol, atol, dt, engine, dtype, seed).starting(start)
     reducers = _checked_reducers(reduce, positions)
-    check_progress(progress)
+    if not isinstance(progress, bool):
+        check_progress(progress)
     flag("throw", throw)
     began, events = clock.perf_counter(), None
     if until is not None:

@@ -346,7 +346,7 @@ def model_of(table: Mapping[str, Any], folder: Path = Path()) -> Model:
         if not isinstance(given[name], Mapping):
             raise bad(name, given[name], f"a table of {', '.join(inspect.signature(parts[name]).parameters)}")
         fields = {k: _matrix(f"{name}.{k}", v, dim, folder) if k in ARRAYS else v for k, v in given[name].items()}
-        given[name] = call(name, parts[name], fields)
+        given[name] = call(name, parts[name], fields, varying=None)  # it follows from w, a and b
     readers = {"layer_norm": _layer_norm, "kernel": _kernel, "normaliser": _normaliser}
     for name, made in readers.items():
         if name in given:

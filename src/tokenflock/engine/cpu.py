@@ -111,8 +111,9 @@ class CpuEngine(EnsembleEngine):
 
         if isinstance(task.scheme, Rosenbrock):
             return implicit(task, task.scheme, x)
-        able = is_interval(task.model.mask) or len(x) <= MOST_DENSE
-        return SwitchingStepper(explicit, implicit, task, x) if task.auto and able else explicit(task, x)
+        if task.auto and (is_interval(task.model.mask) or len(x) <= MOST_DENSE):
+            return SwitchingStepper(explicit, implicit, task, x)
+        return explicit(task, x)
 
 
 def _in_masses(model: Model, n: int) -> Model:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import wait
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from tokenflock.engine.boolean import Settled, settle
 from tokenflock.engine.contract import HELD_BYTES, WIDE_FROM, Outcome, Task, n_pairs
 from tokenflock.engine.explicit.following import NOBODY, Place, Shared, follower
-from tokenflock.engine.explicit.stepper import FIRST_WAIT, NEVER, RightSide, goal_of, loop_for, loop_of, step_pointer
+from tokenflock.engine.explicit.stepper import FIRST_WAIT, LOOPS, NEVER, RightSide, goal_of, loop_of, step_pointer
 from tokenflock.engine.explicit.steps import CLOCK, N_PAGES, NOW
 from tokenflock.engine.explicit.team import pool
 from tokenflock.engine.explicit.terms import KINDS, columns_for
@@ -58,7 +57,7 @@ class CpuEnsemble:
         state, scheme = (d + model.has_radius, columns_for(n)), task.scheme
         assert not isinstance(scheme, Rosenbrock), "implicit steps go run by run"
         stages = 0 if scheme is None else len(scheme.b)
-        self._loop: Any = loop_for(task)
+        self._loop = LOOPS[None if scheme is None else scheme.adaptive, model.common_noise is not None]
         self._rights = [right_side() for _ in range(min(threads(), runs))]
         self._places = [
             Place(

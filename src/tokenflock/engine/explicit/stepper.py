@@ -79,7 +79,9 @@ from tokenflock.schemes import Rosenbrock
 from tokenflock.stretches import Span, stretches
 
 NEVER = 1 << 62  # a step that does not come
-LOOPS = {None: layers, False: fixed, True: adaptive}  # by whether a scheme is adaptive; without one: layers
+#: by whether a scheme is adaptive, None for layers, and whether all tokens have common noise
+LOOPS: dict[tuple[bool | None, bool], Any]
+LOOPS = {(None, False): layers, (False, False): fixed, (True, False): adaptive, (False, True): shaken.shaken}
 FIRST_WAIT = 8  # steps between the first two looks at whether attention is Boolean for good
 #: where pair kernels are; others are in pairs.py, or in rescaled_pairs.py
 HOMES = {**dict.fromkeys(NEAR_KERNELS, near_pairs), **dict.fromkeys(GENERAL_KERNELS, general_pairs), "mutual": pairs}
@@ -163,13 +165,6 @@ def goal_of(task: Task, stretch: Span, patience: int, watch: int, key: np.uint64
         key=key,
         stop=stop,
     )
-
-
-def loop_for(task: Task) -> Any:
-    """The loop that steps a task."""
-    if task.model.common_noise is not None:
-        return shaken.shaken
-    return LOOPS[None if task.scheme is None else task.scheme.adaptive]
 
 
 def velocity_kernel(model: Model) -> Any:
@@ -278,7 +273,7 @@ class CpuStepper:
         state = state_of(model, x, dtype)
         pages = np.zeros((N_PAGES, *state.shape), dtype=dtype)
         pages[NOW] = state
-        self._loop: Any = loop_for(task)
+        self._loop = LOOPS[None if scheme is None else scheme.adaptive, model.common_noise is not None]
         stages = np.zeros((0 if scheme is None else len(scheme.b), *state.shape), dtype=dtype)
         self._clock = np.zeros((), dtype=CLOCK)
         self._state = RunState(pages, stages, self._clock[()])
