@@ -36,6 +36,7 @@ from tokenflock.memory import machine_bytes
 from tokenflock.model import Model, masses
 from tokenflock.of_runs import each_run, of_first, starts_of
 from tokenflock.preparation import prepared
+from tokenflock.rescaling import check_invertible
 from tokenflock.runner import LONG as DECADES_FROM  # bars and default times change to log time together
 from tokenflock.runner import Finished, Reducer, Runner, Telling, patience
 from tokenflock.schemes import NAMES, SCHEMES, Rosenbrock, Scheme
@@ -120,7 +121,7 @@ class Request:
         t_end = self._checked_end()
         scheme, dt = self._checked_steps()
         if scheme is None and self.model.space == "rescaled":
-            _check_invertible(self.model, dt or 0.0)
+            check_invertible(self.model, dt or 0.0)
         times = None if self.endless else self.times
         kept = kept_times(times, t_end, dt if scheme is None else None, isinstance(scheme, Rosenbrock))
         end = float(kept[-1]) or t_end
@@ -353,14 +354,6 @@ def fixed_step(model: Model, scheme: str, dt: Any, adaptive: bool) -> float | No
         advice = "It is meant in the sense of Stratonovich, which Euler's steps are not: take scheme='heun' with dt."
         raise clash("common_noise", f"scheme={scheme!r}", advice)
     return None if dt is None else positive("dt", dt)
-
-
-def _check_invertible(model: Model, dt: float) -> None:
-    """(E13) divides by R = I + dt V."""
-    with np.errstate(over="ignore", invalid="ignore"):  # such a step is refused below
-        step = np.eye(model.dim) + dt * model.values.sum(axis=0)
-    if np.linalg.cond(step) > 1e12:
-        raise bad("dt", dt, "a step for which I + dt V is invertible", "Change dt a little, or use space='euclidean'.")
 
 
 def increasing_times(times: Any) -> Array:

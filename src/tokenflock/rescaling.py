@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokenflock.errors import bad
 from tokenflock.geometry import Array
 
 if TYPE_CHECKING:
@@ -38,3 +39,11 @@ def flow_at_layer(model: Model, k: int, dt: float) -> Rescaling:
     step = np.eye(model.dim) + dt * model.values.sum(axis=0)
     rho = float(np.abs(np.linalg.eigvals(step)).max())
     return Rescaling(np.linalg.matrix_power(step / rho, k), k * math.log(rho))
+
+
+def check_invertible(model: Model, dt: float) -> None:
+    """(E13) divides by R = I + dt V."""
+    with np.errstate(over="ignore", invalid="ignore"):  # such a step is refused below
+        step = np.eye(model.dim) + dt * model.values.sum(axis=0)
+    if np.linalg.cond(step) > 1e12:
+        raise bad("dt", dt, "a step for which I + dt V is invertible", "Change dt a little, or use space='euclidean'.")
