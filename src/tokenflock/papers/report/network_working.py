@@ -272,9 +272,9 @@ def summary(made: NetworkStudy) -> list[str]:
     work = made.work
     one, two, much = (working.over_texts(work, name) for name in ("beta_norms", "beta", "explained"))
     time = working.effective_time(work)
-    trained, null = (against.share(made.compared, "gain_layer", kind) for kind in ("trained", "shuffled"))
-    apart = trained.low > null.high or trained.high < null.low
-    shown = "the intervals are apart" if apart else "no difference is shown"
+    trained, *nulls = (against.share(made.compared, "gain_layer", kind) for kind in against.KINDS)
+    apart = all(trained.low > null.high or trained.high < null.low for null in nulls)
+    shown = "the trained interval is apart from both" if apart else "no difference from both is shown"
     return [
         (
             f"Effective beta of the median head: {one} from norms, {two} from overlaps, which explain {much} of the "
@@ -282,6 +282,7 @@ def summary(made: NetworkStudy) -> list[str]:
         ),
         (
             f"Layers move tokens into the L that the atlas predicts for {_percent(trained)} of the heads, and for "
-            f"{_percent(null)} with their weights shuffled: {shown}."
+            f"{_percent(nulls[0])} with their weights shuffled, {_percent(nulls[1])} with Gaussian ones of the same "
+            f"spectrum: {shown}."
         ),
     ]
