@@ -23,6 +23,7 @@ from tokenflock.engine.traits import traits
 from tokenflock.errors import SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.graphs import Graph
+from tokenflock.interaction import divided, weights
 from tokenflock.masks import sees
 from tokenflock.model import Model, biases, feedforward
 from tokenflock.request import Request, check_start
@@ -86,6 +87,7 @@ def _checked(run: xr.Dataset) -> Model:
         (model.noisy or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
         (run.attrs["dtype"] != "float64", f"dtype={run.attrs['dtype']!r}"),
         (model.masses is not None, "masses: they are those of the old tokens only"),
+        (model.divisor.kind == "sinkhorn", "normaliser='sinkhorn': each of its rows hangs on all the others"),
     )
     for wrong, why in reasons:
         if wrong:
@@ -258,10 +260,10 @@ def _combined(x: Array, stages: Sequence[Array], weights: Array) -> Array:
 
 
 class Rows:
-    """(E1)-(E7), (E9) for the last m of n + m tokens only: what they see is laid out once."""
+    """(E1)-(E7), (E9), (E15), (E16) for the last m of n + m tokens only: what they see is laid out once."""
 
     def __init__(self, model: Model, n: int, m: int) -> None:
-        self._model, d = model, model.dim
+        self._model, self._n, d = model, n, model.dim
         self._form = model.beta * model.form
         self._values = np.swapaxes(model.values, -1, -2)
         self._less = self._values - self._values[:, :1, :1] * np.eye(d)  # see model.drive: a lone token does not drift
@@ -277,7 +279,10 @@ class Rows:
         """(m, d), from the old tokens (n, d) and the new ones (m, d)."""
         model, seen = self._model, np.concatenate([old, new, self._frozen])
         s = new @ self._form @ seen.T + self._bias
-        if model.normaliser == "softmax":
+        if not model.usual:
+            w, top = weights(model.own_kernel, s, new, seen)
+            a = divided(model.divisor, w, top, self._weights * np.isfinite(s), self._bias, model.beta, self._n)
+        elif model.normaliser == "softmax":
             a = self._weights * np.exp(s - s.max(axis=-1, keepdims=True))
             a /= a.sum(axis=-1, keepdims=True)
         else:

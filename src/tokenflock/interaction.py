@@ -100,6 +100,17 @@ class Kernel:
         weights: Array = np.asarray(self.function(*[given[name]() for name in self.takes]), dtype=np.float64)
         return np.broadcast_to(weights, logit.shape)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, so that a model read from a file is that of the run. Equal sources are no proof
+        where a function cannot be kept: what it takes from around it is not known."""
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        lost = self.function.lost or other.function.lost
+        return self is other or (not lost and self.told() == other.told())
+
+    def __hash__(self) -> int:
+        return hash((self.name, *self.numbers.values(), self.function.source))
+
     def __repr__(self) -> str:
         numbers = "".join(f", {name}={value:g}" for name, value in self.numbers.items())
         return (
@@ -141,6 +152,12 @@ class Normaliser:
         """What a file keeps of it."""
         return {"kind": self.kind, "own": self.own, "logit": self.logit}
 
+    def __eq__(self, other: object) -> bool:
+        return self.told() == other.told() if isinstance(other, Normaliser) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.own, self.logit))
+
     def __repr__(self) -> str:
         more = ("" if self.own else ", own=False") + (f", logit={self.logit:g}" if self.kind == "sink" else "")
         return f"Normaliser({self.kind!r}{more})"
@@ -167,10 +184,10 @@ def _distances(one: Array, y: Array) -> Array:
     return distances
 
 
-def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta: float) -> Array:
+def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta: float, first: int = 0) -> Array:
     """(E16), (E17) A_hij from weights w (H, n, m) less e^top, masses a (H, n, m), 0 where not seen, and the bias.
 
-    A row with nothing to divide by has no weights; a negative weight in a sum makes its row nan.
+    first: the token of the first row, where the rows are those of the last tokens only; not for Sinkhorn. A row with nothing to divide by has no weights; a negative weight in a sum makes its row nan.
     """
     if norm.kind == "sinkhorn":
         return sinkhorn(w, a)
@@ -178,7 +195,7 @@ def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta:
     if not norm.own:
         own = np.arange(a.shape[1])
         counted = a.copy()
-        counted[:, own, own] = 0.0
+        counted[:, own, first + own] = 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scale = np.exp(-top)[..., 0]
         sums: dict[str, Callable[[], Array]] = {

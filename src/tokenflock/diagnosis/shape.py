@@ -102,7 +102,7 @@ def _leaders(e: Evidence) -> np.ndarray | None:
 
     model, z, dt = e.model, e.last, e.dt if e.scheme == "layers" else None
     if model.space == "euclidean":
-        if dt is not None:
+        if dt is not None or not model.usual:  # of other weights (E15)-(E17) nothing is known in z
             return None
         model, z = model.with_options(space="rescaled"), z @ expm(-e.t * model.values.sum(axis=0)).T
     rest = settle(model, z, e.t, max(FOR_GOOD, 2 * e.t), dt) if np.isfinite(z).all() else None
