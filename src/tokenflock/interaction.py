@@ -187,7 +187,8 @@ def _distances(one: Array, y: Array) -> Array:
 def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta: float, first: int = 0) -> Array:
     """(E16), (E17) A_hij from weights w (H, n, m) less e^top, masses a (H, n, m), 0 where not seen, and the bias.
 
-    first: the token of the first row, where the rows are those of the last tokens only; not for Sinkhorn. A row with nothing to divide by has no weights; a negative weight in a sum makes its row nan.
+    first: the token of the first row, where the rows are those of the last tokens only; not for Sinkhorn.
+    A row with nothing to divide by has no weights; a negative weight in a sum makes its row nan.
     """
     if norm.kind == "sinkhorn":
         return sinkhorn(w, a)
@@ -243,8 +244,11 @@ def _log_sum(s: Array) -> Array:
     return total[..., 0]
 
 
-def fault(kernel: Kernel | None, norm: Normaliser, w: Array, t: float) -> SpecError | None:
-    """What is wrong with weights (H, n, m) at time t, in a sentence that names the first token."""
+def fault(kernel: Kernel | None, norm: Normaliser, w: Array, t: float, first: int = 0) -> SpecError | None:
+    """What is wrong with weights (H, n, m) at time t, in a sentence that names the first token.
+
+    first: the token of the first row, where the rows are those of the last tokens only.
+    """
     wrong = ~np.isfinite(w)
     what, allowed = "is not a finite number", "a finite weight of every pair"
     advice = "Look for a division by zero, a root or a logarithm of a negative number in the kernel."
@@ -256,8 +260,9 @@ def fault(kernel: Kernel | None, norm: Normaliser, w: Array, t: float) -> SpecEr
         return None
     h, i, j = (int(k) for k in np.argwhere(wrong)[0])
     head = f" in head {h}" if len(w) > 1 else ""
-    whom = f"token {j}" if j < w.shape[1] else f"frozen token {j - w.shape[1]}"
-    told = f"the weight {w[h, i, j]:.6g} that token {i} gives {whom}{head} at t = {t:g} {what}"
+    n = first + w.shape[1]
+    whom = f"token {j}" if j < n else f"frozen token {j - n}"
+    told = f"the weight {w[h, i, j]:.6g} that token {first + i} gives {whom}{head} at t = {t:g} {what}"
     return SpecError(f"{kernel or 'kernel=exp'}: {told}. Allowed: {allowed}. {advice}")
 
 
