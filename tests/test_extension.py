@@ -9,6 +9,8 @@ from tokenflock import Alibi, FeedForward, Frozen, Model, Window, extension, sim
 from tokenflock.engine.traits import traits
 from tokenflock.errors import SpecError
 from tokenflock.geometry import circle, retract
+from tokenflock.interaction import Kernel, Normaliser
+from tokenflock.positions import Rope
 from tokenflock.schemes import hermite
 
 G = np.random.default_rng(11).standard_normal
@@ -24,6 +26,7 @@ CAUSAL = {
     "bias": Model(dim=2, beta=4.0, bias=Alibi(0.3)),
     "count": Model(dim=3, normaliser="count"),
     "feed-forward": Model(dim=3, feedforward=FeedForward(G((3, 4)) / 4, G((4, 3)), G(4), "tanh")),
+    "kernel": Model(dim=2, kernel=Kernel("sigmoid", bias=-1.0), normaliser=Normaliser("sink", own=False)),
     "straight": Model(dim=2, space="euclidean", value=-np.eye(2)),
 }
 
@@ -183,6 +186,9 @@ def made(model=None, t_end=2.0, **options):
         (lambda: made(scheme="rk4", dt=0.1), "scheme='rk4': its steps are part of its result. Run all tokens"),
         (lambda: made(Model(dim=2, layer_norm="pre")), "a layer norm other than 'post'"),
         (lambda: made(dtype="float32"), "dtype='float32'"),
+        (lambda: made(Model(dim=2, position=Rope())), "position or groups: they are those of the old tokens only"),
+        (lambda: made(Model(dim=2, drift=lambda x, t: -x)), "a drift of one's own: it may look at all tokens"),
+        (lambda: made(Model(dim=2, mask=np.eye(4), normaliser="sinkhorn")), "normaliser='sinkhorn': each of its rows"),
         (lambda: made(reduce={"a": len}, positions=False), "a run without all its positions"),
         (lambda: made(times=[1.0, 2.0]), "a run with 3 frames, time 0 among them.*at least 5"),
     ],
@@ -190,6 +196,13 @@ def made(model=None, t_end=2.0, **options):
 def test_what_cannot_be_extended_says_why(run, words):
     with pytest.raises(SpecError, match=words):
         flock.extend(run(), flock.uniform(1, 2))
+
+
+def test_a_bad_weight_of_a_new_token_is_named():
+    x = circle(np.array([0.0, 0.1, 0.2, 0.3, 0.4, 3.0]))  # of the last alone an overlap is negative
+    run = simulate(Model(dim=2, kernel=lambda overlap: overlap + 0.2), x[:4], 1.0, times=np.linspace(0, 1, 41))
+    with pytest.raises(SpecError, match=r"the weight -0\.\d+ that token 5 gives token 0 at t = 0 is negative"):
+        flock.extend(run, x[4:])
 
 
 def test_the_new_tokens_must_fit():

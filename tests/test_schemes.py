@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import tokenflock as flock
-from models import every_model_option, tokens_for
+from models import every_model_option, is_kinked, tokens_for
 from tokenflock import start, theory, weights
 from tokenflock.engine.reference import hermite
 from tokenflock.geometry import retract
@@ -220,10 +220,12 @@ def test_the_error_at_every_kept_time_around_a_switch_is_below_the_tolerance():
     ids=str,
 )
 def test_every_model_is_solved_to_its_tolerance(case):
-    # Measured: smooth models stay below 0.5. ReLU has kinks, across which neither the error estimate nor the
-    # interpolation knows its order: up to 58 there, and no tolerance is promised.
+    # Measured: smooth models stay below 0.5. ReLU and kernels with a kink or a jump break steps, across which neither
+    # the error estimate nor the interpolation knows its order: up to 58 with kinks, 97 with jumps, and no tolerance is
+    # promised.
     ff = case.model.feedforward
-    allowed = 100.0 if ff is not None and ff.activation == "relu" else 1.0
+    kinks = is_kinked(case.model) or (ff is not None and ff.activation == "relu")
+    allowed = 100.0 if kinks else 1.0
     x, times = tokens_for(case.model, 6, seed=2), np.linspace(0.0, 1.0, 11)
     got = flock.simulate(case.model, x, 1.0, times=times).x.values
     assert excess(got, truth(case.model, x, times)) < allowed

@@ -139,7 +139,7 @@ def test_a_dataset_that_breaks_the_schema_is_no_trajectory():
 
 def same(a, b):
     """Two models with the same options, bit for bit."""
-    for name in ("dim", "beta", "normaliser", "space", "norm", "noise", "n_heads"):
+    for name in ("dim", "beta", "kernel", "normaliser", "space", "norm", "noise", "n_heads"):
         assert getattr(a, name) == getattr(b, name), name
     for name in ("mask", "bias"):
         one, other = getattr(a, name), getattr(b.written(5), name)

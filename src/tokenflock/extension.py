@@ -20,9 +20,10 @@ import numpy as np
 
 from tokenflock.engine.contract import Outcome
 from tokenflock.engine.traits import traits
-from tokenflock.errors import SpecError, bad
+from tokenflock.errors import EngineError, SpecError, bad
 from tokenflock.geometry import Array
 from tokenflock.graphs import Graph
+from tokenflock.interaction import divided, fault, weights
 from tokenflock.masks import sees
 from tokenflock.model import Model, biases, feedforward
 from tokenflock.request import Request, check_start
@@ -76,8 +77,6 @@ def extend(run: xr.Dataset, more_tokens: Any, *, mask: Any = None, bias: Any = N
 def _checked(run: xr.Dataset) -> Model:
     """The model of a run that can be extended."""
     model = model_of(moved_by_model(run, "extend"))
-    if not traits(model).causal and not model.varying:
-        raise bad("mask", model.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
     scheme = run.attrs["scheme"]
     reasons = (
         (scheme not in ADAPTIVE, f"scheme={scheme!r}: its steps are part of its result"),
@@ -86,10 +85,15 @@ def _checked(run: xr.Dataset) -> Model:
         (model.noisy or math.isinf(model.beta), "noise or beta=inf: their velocities are not smooth"),
         (run.attrs["dtype"] != "float64", f"dtype={run.attrs['dtype']!r}"),
         (model.masses is not None, "masses: they are those of the old tokens only"),
+        (model.placed, "position or groups: they are those of the old tokens only"),
+        (model.drift is not None, "a drift of one's own: it may look at all tokens"),
+        (model.divisor.kind == "sinkhorn", "normaliser='sinkhorn': each of its rows hangs on all the others"),
     )
     for wrong, why in reasons:
         if wrong:
             raise SpecError(f"flock.extend cannot be used with {why}. Run all tokens with flock.simulate.")
+    if not traits(model).causal:
+        raise bad("mask", model.mask, "a causal mask", "In full attention new tokens move the old ones: run them all.")
     if "x" not in run or not np.isfinite(run["x"].values).all() or not run.sizes[TIME]:
         raise bad("run", "a run without all its positions", "a finished run", "Simulate with positions=True, to t_end.")
     return model
@@ -231,18 +235,21 @@ class Follower:
         """The new tokens and their velocities at the frames of the path, (time, m, d) each."""
         x, slope = self._x, self.velocity(self._x, 0.0)
         kept = [(x, slope)]
-        for begin, end in pairwise(self._path.times.tolist()):
-            for step in self._pace.march(self.velocity, x, begin, end, slope):
-                x, slope = step.y, step.slope
-                self.steps += 1
-            kept.append((x, slope))
+        try:
+            for begin, end in pairwise(self._path.times.tolist()):
+                for step in self._pace.march(self.velocity, x, begin, end, slope):
+                    x, slope = step.y, step.slope
+                    self.steps += 1
+                kept.append((x, slope))
+        except EngineError as error:
+            raise self._rows.fault or error from None
         frames, velocities = zip(*kept, strict=True)
         return np.stack(frames), np.stack(velocities)
 
     def velocity(self, x: Array, t: float) -> Array:
         """Of the new tokens at x (m, d), among the old ones at time t."""
         self.evaluations += 1
-        return self._rows.velocity(self._path(t), self._settled(x))
+        return self._rows.velocity(self._path(t), self._settled(x), t)
 
     def _settled(self, x: Array) -> Array:
         return retract(x) if self._model.space == "sphere" else x
@@ -258,10 +265,11 @@ def _combined(x: Array, stages: Sequence[Array], weights: Array) -> Array:
 
 
 class Rows:
-    """(E1)-(E7), (E9) for the last m of n + m tokens only: what they see is laid out once."""
+    """(E1)-(E7), (E9), (E15), (E16) for the last m of n + m tokens only: what they see is laid out once."""
 
     def __init__(self, model: Model, n: int, m: int) -> None:
-        self._model, d = model, model.dim
+        self._model, self._n, d = model, n, model.dim
+        self.fault: SpecError | None = None  # what was wrong with the weights of the last good tokens
         self._form = model.beta * model.form
         self._values = np.swapaxes(model.values, -1, -2)
         self._less = self._values - self._values[:, :1, :1] * np.eye(d)  # see model.drive: a lone token does not drift
@@ -273,11 +281,17 @@ class Rows:
         self._count = (self._weights * np.isfinite(self._bias)).sum(axis=-1, keepdims=True)
         self._shift = model.beta if model.normaliser == "scaled-count" else 0.0
 
-    def velocity(self, old: Array, new: Array) -> Array:
-        """(m, d), from the old tokens (n, d) and the new ones (m, d)."""
+    def velocity(self, old: Array, new: Array, t: float = 0.0) -> Array:
+        """(m, d), from the old tokens (n, d) and the new ones (m, d) at time t, which errors name."""
         model, seen = self._model, np.concatenate([old, new, self._frozen])
         s = new @ self._form @ seen.T + self._bias
-        if model.normaliser == "softmax":
+        if not model.usual:
+            w, top = weights(model.own_kernel, s, new, seen)
+            a = divided(model.divisor, w, top, self._weights * np.isfinite(s), self._bias, model.beta, self._n)
+            if np.isfinite(new).all():  # tokens that a bad weight has spoiled say nothing of it
+                wrong = not np.isfinite(a).all()
+                self.fault = fault(model.own_kernel, model.divisor, w, t, self._n) if wrong else None
+        elif model.normaliser == "softmax":
             a = self._weights * np.exp(s - s.max(axis=-1, keepdims=True))
             a /= a.sum(axis=-1, keepdims=True)
         else:

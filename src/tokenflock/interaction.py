@@ -100,6 +100,17 @@ class Kernel:
         weights: Array = np.asarray(self.function(*[given[name]() for name in self.takes]), dtype=np.float64)
         return np.broadcast_to(weights, logit.shape)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, so that a model read from a file is that of the run. Equal sources are no proof
+        where a function cannot be kept: what it takes from around it is not known."""
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        lost = self.function.lost or other.function.lost
+        return self is other or (not lost and self.told() == other.told())
+
+    def __hash__(self) -> int:
+        return hash((self.name, *self.numbers.values(), self.function.source))
+
     def __repr__(self) -> str:
         numbers = "".join(f", {name}={value:g}" for name, value in self.numbers.items())
         return (
@@ -141,6 +152,12 @@ class Normaliser:
         """What a file keeps of it."""
         return {"kind": self.kind, "own": self.own, "logit": self.logit}
 
+    def __eq__(self, other: object) -> bool:
+        return self.told() == other.told() if isinstance(other, Normaliser) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.own, self.logit))
+
     def __repr__(self) -> str:
         more = ("" if self.own else ", own=False") + (f", logit={self.logit:g}" if self.kind == "sink" else "")
         return f"Normaliser({self.kind!r}{more})"
@@ -167,9 +184,10 @@ def _distances(one: Array, y: Array) -> Array:
     return distances
 
 
-def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta: float) -> Array:
+def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta: float, first: int = 0) -> Array:
     """(E16), (E17) A_hij from weights w (H, n, m) less e^top, masses a (H, n, m), 0 where not seen, and the bias.
 
+    first: the token of the first row, where the rows are those of the last tokens only; not for Sinkhorn.
     A row with nothing to divide by has no weights; a negative weight in a sum makes its row nan.
     """
     if norm.kind == "sinkhorn":
@@ -178,7 +196,7 @@ def divided(norm: Normaliser, w: Array, top: Array, a: Array, bias: Array, beta:
     if not norm.own:
         own = np.arange(a.shape[1])
         counted = a.copy()
-        counted[:, own, own] = 0.0
+        counted[:, own, first + own] = 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scale = np.exp(-top)[..., 0]
         sums: dict[str, Callable[[], Array]] = {
@@ -226,8 +244,11 @@ def _log_sum(s: Array) -> Array:
     return total[..., 0]
 
 
-def fault(kernel: Kernel | None, norm: Normaliser, w: Array, t: float) -> SpecError | None:
-    """What is wrong with weights (H, n, m) at time t, in a sentence that names the first token."""
+def fault(kernel: Kernel | None, norm: Normaliser, w: Array, t: float, first: int = 0) -> SpecError | None:
+    """What is wrong with weights (H, n, m) at time t, in a sentence that names the first token.
+
+    first: the token of the first row, where the rows are those of the last tokens only.
+    """
     wrong = ~np.isfinite(w)
     what, allowed = "is not a finite number", "a finite weight of every pair"
     advice = "Look for a division by zero, a root or a logarithm of a negative number in the kernel."
@@ -239,8 +260,9 @@ def fault(kernel: Kernel | None, norm: Normaliser, w: Array, t: float) -> SpecEr
         return None
     h, i, j = (int(k) for k in np.argwhere(wrong)[0])
     head = f" in head {h}" if len(w) > 1 else ""
-    whom = f"token {j}" if j < w.shape[1] else f"frozen token {j - w.shape[1]}"
-    told = f"the weight {w[h, i, j]:.6g} that token {i} gives {whom}{head} at t = {t:g} {what}"
+    n = first + w.shape[1]
+    whom = f"token {j}" if j < n else f"frozen token {j - n}"
+    told = f"the weight {w[h, i, j]:.6g} that token {first + i} gives {whom}{head} at t = {t:g} {what}"
     return SpecError(f"{kernel or 'kernel=exp'}: {told}. Allowed: {allowed}. {advice}")
 
 

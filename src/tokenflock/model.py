@@ -125,7 +125,9 @@ class Model:
     def values(self) -> Array:
         """V_h, (H, d, d); of groups with their own V_hg, (H G, d, d), in the order of `pulls`."""
         if self.groups is not None and (own := self.groups.matrices("value")) is not None:
-            return np.concatenate(np.broadcast_to(own.swapaxes(0, 1), (self.n_heads, *own[:, 0].shape)))
+            values = np.concatenate(np.broadcast_to(own.swapaxes(0, 1), (self.n_heads, *own[:, 0].shape)))
+            values.setflags(write=False)
+            return values
         value = np.eye(self.dim) if self.value is None else self.value
         return np.broadcast_to(value, (self.n_heads, self.dim, self.dim))
 

@@ -187,8 +187,8 @@ def test_a_function_for_kernels_says_so_to_python():
     """numba would crash."""
     from tokenflock.engine.explicit import pairs as pair_kernels
 
-    with pytest.raises(TypeError, match="gather is for kernels to call"):
-        pair_kernels.gather(1, 2, 3)
+    with pytest.raises(TypeError, match="rare is for kernels to call"):
+        pair_kernels.rare(1, 2)
     with pytest.raises(TypeError, match="general is for kernels to call"):
         pair_kernels.general()
 

@@ -67,7 +67,10 @@ def _none(e: Evidence) -> str:
     reasons = {
         "noise moves every token": model.noisy,
         "the feed-forward moves every token by itself": model.feedforward is not None,
+        "the drift moves every token by itself": model.drift is not None,
         "frozen tokens do not grow": model.frozen is not None,
+        "the weights change with time": bool(model.varying),
+        "every group has values of its own": model.groups is not None and model.groups.value is not None,
         "the values of the heads do not commute with their sum": mixing,
         f"{e.n} tokens are too many for this": not e.affordable(60),
     }
@@ -102,7 +105,7 @@ def _leaders(e: Evidence) -> np.ndarray | None:
 
     model, z, dt = e.model, e.last, e.dt if e.scheme == "layers" else None
     if model.space == "euclidean":
-        if dt is not None:
+        if dt is not None or not model.usual or model.placed:  # rules.py: such weights have no equations in z
             return None
         model, z = model.with_options(space="rescaled"), z @ expm(-e.t * model.values.sum(axis=0)).T
     rest = settle(model, z, e.t, max(FOR_GOOD, 2 * e.t), dt) if np.isfinite(z).all() else None

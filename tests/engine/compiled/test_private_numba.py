@@ -53,6 +53,8 @@ PARTS = {
     "numba.core.base:BaseContext.get_dummy_value": "self",
     "numba.core.base:BaseContext.make_array": "self typ",
     "numba.core.types:Type": None,
+    # own.py: why numba does not compile a function of the user
+    "numba.core.errors:NumbaError": "msg loc highlighting",
     "llvmlite.ir:IRBuilder.shuffle_vector": "self vector1 vector2 mask name",
     "llvmlite.ir:IRBuilder.insert_element": "self vector value idx name",
     "llvmlite.ir:IRBuilder.extract_element": "self vector idx name",
