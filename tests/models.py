@@ -201,7 +201,7 @@ def _varying():
     yield "varying-redrawn-d20", {"dim": 20, "query": anew, "mask": Window(4)}
     yield "varying-feedforward", {"dim": 3, "feedforward": FeedForward(steps, activation="tanh"), "layer_norm": "mix"}
     yield "varying-euclidean", {"dim": 3, "space": "euclidean", "value": steps, "frozen": _frozen(3)}
-    yield "varying-linear-d2", {"dim": 2, "beta": Schedule([0.0, 0.5, 9.0], [1.0, 4.0, 2.0], "linear")}
+    yield "varying-linear-d2", {"dim": 2, "beta": Schedule([0.0, 0.5, 9.0, 20.0], [1.0, 4.0, 2.0, 3.0], "linear")}
     yield "varying-noise-d3", {"dim": 3, "value": steps, "noise": 0.2}
 
 

@@ -33,7 +33,7 @@ MODELS = {
     "beta-nan": ({"beta": NAN}, "beta = nan", "a finite number, or inf for hardmax"),
     "beta-minus-infinite": ({"beta": -INF}, "beta = -inf", "a finite number, or inf"),
     "beta-word": ({"beta": "hot"}, "beta = 'hot'", "a number"),
-    "beta-list": ({"beta": [1.0, 2.0]}, "beta", "a number"),
+    "beta-table": ({"beta": [[1.0, 2.0], [3.0, 4.0]]}, "beta", "a number, or one for each run"),
     "beta-negative-in-r-d": ({"beta": -1.0, "space": "euclidean"}, r"beta = -1\.0", "query=-Q"),
     "beta-negative-rescaled": ({"beta": -1.0, "space": "rescaled"}, r"beta = -1\.0", "query=-Q"),
     "noise-negative": ({"noise": -0.1}, r"noise = -0\.1", ">= 0", r"sqrt\(2/kappa\)"),

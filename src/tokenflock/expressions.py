@@ -11,6 +11,7 @@ import builtins
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -57,12 +58,20 @@ HARMLESS = (
 MOST_WHOLE = 10**6  # whole numbers as large as a text may have them: powers of larger ones fill a machine's memory
 MOST_LETTERS = 4000  # of a source from a file: deeper nesting breaks Python's own parser
 
+PARSER = RLock()  # Python 3.11 keeps the depth of its parser for all threads, and fails where two parse at once
+
 Node = ast.Lambda | ast.FunctionDef
+
+
+def tree_of(source: str, mode: str = "exec") -> Any:
+    """What Python reads in a source; threads take turns."""
+    with PARSER:
+        return ast.parse(source, mode=mode)
 
 
 def parsed(source: str) -> Node:
     """The function that a source holds: one `def`, one `lambda`."""
-    body = ast.parse(source).body
+    body = tree_of(source).body
     if len(body) == 1 and isinstance(body[0], ast.FunctionDef):
         return body[0]
     if len(body) == 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Lambda):

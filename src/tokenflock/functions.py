@@ -37,6 +37,7 @@ from tokenflock.expressions import (
     parameters,
     parsed,
     torch_table,
+    tree_of,
     why_not_plain,
     without_words,
 )
@@ -129,7 +130,7 @@ class Function:
             body = node.body
         else:
             body = [ast.Return(node.body)]
-        made = ast.parse(f"def {name}({', '.join(self.parameters)}): pass").body[0]
+        made = tree_of(f"def {name}({', '.join(self.parameters)}): pass").body[0]
         assert isinstance(made, ast.FunctionDef)
         made.body = body
         return ast.unparse(ast.fix_missing_locations(made))
@@ -226,7 +227,7 @@ def _of_text(what: str, text: str, takes: tuple[str, ...], elementwise: bool) ->
         source = text.strip()
     except SyntaxError:
         try:
-            body = ast.parse(text.strip(), mode="eval").body
+            body = tree_of(text.strip(), "eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             example = f"an expression of {', '.join(takes)}, such as 'exp({takes[0]})'"
             raise bad(what, text, example, f"Python says: {error}.") from None
@@ -363,7 +364,7 @@ def _node_of(given: FunctionType) -> Node | None:
     code = given.__code__
     try:
         lines, _ = inspect.findsource(given)
-        tree = ast.parse("".join(lines))
+        tree = tree_of("".join(lines))
     except (OSError, SyntaxError, TypeError, IndexError):
         return None
     kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef

@@ -78,7 +78,8 @@ def _numbers(model: Model) -> None:
     for name in ("beta", "noise"):
         value = numbers(getattr(model, name))
         if value.ndim or (np.isnan(value) and not is_number(getattr(model, name))):
-            raise bad(name, getattr(model, name), "a number")
+            allowed = "a number, or one for each run: (runs,)" if name == "beta" else "a number"
+            raise bad(name, getattr(model, name), allowed)
         _set(model, name, float(value))
     if math.isnan(model.beta) or model.beta == -math.inf:
         raise bad("beta", model.beta, "a finite number, or inf for hardmax")

@@ -35,7 +35,6 @@ NOT_RUN = {
     "takes minutes": {"README", "quickstart", "explorer", "studies"},
     "opens a browser": {"README", "quickstart", "explorer"},
     "needs a cluster": {"many_runs"},
-    "needs a GPU": {"studies"},
     "in a notebook": {"explorer"},
 }
 #: what a reader would wait for; the test takes the same line with a smaller number

@@ -20,7 +20,8 @@ from tokenflock.model import kind_at
 from tokenflock.schemes import SCHEMES
 
 N, RUNS = 9, 5
-CASES = [c for c in models.every_model_option(N) if engine_named("cpu").supports(c.model, "float64") is None]
+EVERY = [c for c in models.every_model_option(N) if engine_named("cpu").supports(c.model, "float64") is None]
+CASES, VARYING = ([c for c in EVERY if bool(c.model.varying) is changes] for changes in (False, True))
 
 
 def together(engine, work, starts, times=TIMES, patience=10**9):
@@ -51,6 +52,20 @@ def test_an_ensemble_has_the_bits_of_single_runs(case, monkeypatch):
     works = [task(case.model, "heun", dt=0.25)] if noisy else [task(case.model)]
     for work in works:
         assert_the_bits_of_single_runs(engine_named("cpu"), work, models.tokens_for(case.model, N, seed=2, runs=RUNS))
+
+
+@pytest.mark.parametrize("case", VARYING, ids=str)
+def test_runs_whose_weights_change_go_one_by_one_to_the_bits_of_single_runs(case):
+    noisy, engine = case.model.noise > 0, engine_named("cpu")
+    work = task(case.model, "heun", dt=0.25) if noisy else task(case.model)
+    starts = models.tokens_for(case.model, N, seed=2, runs=RUNS)
+    assert parts_of(work, 100, N, 0) == []
+    with pytest.raises(AssertionError, match="one by one"):
+        engine.begin_all(work, starts)
+    how = {"scheme": "heun", "dt": 0.25} if noisy else {"scheme": "tsit5"}
+    run = flock.simulate(case.model, starts, TIMES[-1], times=TIMES, engine="cpu", seed=0, **how)
+    for r, start in enumerate(starts):
+        assert_array_equal(run["x"].values[r], followed(engine, work, start, run=r)[1][..., : case.model.dim])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 16])
@@ -111,17 +126,16 @@ def outcomes_of(run):
 
 def test_a_velocity_remembers_nothing_of_the_one_before():
     """A step that was rejected may have been at infinity, and so may the run that a thread followed before."""
-    for case in CASES:
-        right = by_pairs(case.model, N, "float64")
-        x = models.tokens_for(case.model, N, seed=5)
-        engine = engine_named("cpu")
-        clean = engine.velocity(case.model, x)
-        y = state_of(case.model, x, "float64")
+    for case in EVERY:
+        right, fresh = (by_pairs(case.model, N, "float64") for _ in range(2))
+        y = state_of(case.model, models.tokens_for(case.model, N, seed=5), "float64")
+        clean = np.zeros_like(y)
+        fresh.velocity(y, 0.0, kind_at(case.model.norm, 0.0), clean)
         with np.errstate(invalid="ignore"):
             right.velocity(np.full_like(y, np.nan), 0.0, kind_at(case.model.norm, 0.0), np.zeros_like(y))
         out = np.zeros_like(y)
         right.velocity(y, 0.0, kind_at(case.model.norm, 0.0), out)
-        assert_array_equal(out[: case.model.dim, :N].T, clean, err_msg=str(case))
+        assert_array_equal(out, clean, err_msg=str(case))
 
 
 def test_an_interrupted_ensemble_keeps_whole_runs_and_whole_frames():

@@ -56,6 +56,7 @@ class CpuEnsemble:
         self._keys = np.array([key_of(task.seed, r) if model.noisy else 0 for r in seeds], dtype=np.uint64)
         state, scheme = (d + model.has_radius, columns_for(n)), task.scheme
         assert not isinstance(scheme, Rosenbrock), "implicit steps go run by run"
+        assert not model.varying, "a run puts its own weights in their places: runs go one by one"
         stages = 0 if scheme is None else len(scheme.b)
         self._loop = LOOPS[None if scheme is None else scheme.adaptive, model.common_noise is not None]
         self._rights = [right_side() for _ in range(min(threads(), runs))]

@@ -18,6 +18,7 @@ import numpy as np
 from tokenflock.engine.compiled.declare import folder
 from tokenflock.engine.explicit.own_pairs import COUNT, DIVISORS, LoopShape
 from tokenflock.engine.explicit.registers import COORDINATES
+from tokenflock.expressions import tree_of
 from tokenflock.functions import Function
 from tokenflock.interaction import SUMS, Kernel
 from tokenflock.model import Model
@@ -83,7 +84,7 @@ def _defined(function: Function, name: str) -> list[str]:
             numbers[other] = value
             lines.append(f"{other} = {value!r}".replace("= inf", "= np.inf").replace("= nan", "= np.nan"))
     rewriter = _Powers(numbers)
-    text = ast.unparse(ast.fix_missing_locations(rewriter.visit(ast.parse(function.rewritten(name)))))
+    text = ast.unparse(ast.fix_missing_locations(rewriter.visit(tree_of(function.rewritten(name)))))
     for power in sorted(rewriter.powers):
         lines += ["", "", "@inline", f"def power{power}(x):", f"    return {' * '.join('x' * power)}"]
     if function.others:
