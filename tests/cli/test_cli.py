@@ -62,7 +62,14 @@ def test_a_shell_completes_verbs():
 
 def test_help_names_everything_that_can_be_named():
     text = tokenflock("simulate", "--help").stdout
-    names = [*start.STARTS, *weights.FAMILIES, *rules.MASKS, *interaction.NORMALISERS, *rules.SPACES, *options.LAYER_NORMS]
+    names = [
+        *start.STARTS,
+        *weights.FAMILIES,
+        *rules.MASKS,
+        *interaction.NORMALISERS,
+        *rules.SPACES,
+        *options.LAYER_NORMS,
+    ]
     names += [*schemes.NAMES, *choose.NAMES, "window:W", "log:FIRST:N", "--n", "--d", "--beta", "--T", "float32"]
     names.remove("diagonal")  # said as diag
     assert [name for name in names if name not in text] == []
