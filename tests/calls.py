@@ -27,7 +27,7 @@ finally:
 #: results, which callers read and only the package makes; and errors
 RECORDS = re.compile(
     r"flock\.(errors\.[A-Z]\w+|theory\.Metastability|analysis\.\w+\.[A-Z]\w+|networks\.(Network|Layer|Feedforward)|schemes\.(Scheme|Rosenbrock)"
-    r"|transformer\.(chance\.Chance|prediction\.[A-Z]\w+)|transformer\.states\.quiet_transformers|networks\.supported)$"
+    r"|transformer\.(chance\.Chance|block\.HeadsAtWork|against\.Judged|prediction\.[A-Z]\w+)|transformer\.states\.quiet_transformers|networks\.supported)$"
 )
 #: names that need an extra, weights, or more than a second: the slow fuzz calls them
 HEAVY = re.compile(

@@ -151,6 +151,7 @@ NOT_FINITE = {
     "flock.theory.merge_time_scale": "e^(beta (1 - cos)) may have no float64: log10=True",
     "flock.theory.metastability_times": "e^beta may have no float64",
     "flock.trajectories.boolean_from": "nan: never",
+    "flock.transformer.behaviour.survey": "few tokens have no dimension, the last layer has no next one: nan",
     "flock.transformer.chance.counted": "nothing seen: log10 of 0",
     "flock.transformer.prediction.leading": "one eigenvalue alone has no gap",
     "flock.transformer.prediction.theory": "one eigenvalue alone has no gap",

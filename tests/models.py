@@ -228,7 +228,10 @@ def _placed(n):
 
 def _grouped(n):
     """Groups (E20) of n tokens; the first token sees somebody whatever the mask."""
-    labels, two = ["ab"[i * i % 3 > 0] for i in range(n)], ["text"] * (n - n // 3) + ["memory"] * (n // 3)
+    if n < 2:
+        return  # one token is one group
+    kept = max(1, n // 3)
+    labels, two = ["ab"[i * i % 3 > 0] for i in range(n)], ["text"] * (n - kept) + ["memory"] * kept
     own = lambda d, seed: {"a": ginibre(d, seed), "b": ginibre(d, seed + 1)}  # noqa: E731
     all_own = {"query": own(5, 1), "key": own(5, 3), "value": own(5, 5), "beta": {"a": 0.7, "b": 2.0}}
     heads = {"value": {name: np.stack([ginibre(3, k), ginibre(3, k + 2)]) for k, name in enumerate("ab")}}

@@ -80,7 +80,7 @@ HOSTILE = {
     "more runs than can be, of equal overlaps": lambda: flock.equiangular(3, 4, 0.1, runs=2**64),
     "more runs than can be, around a direction": lambda: flock.von_mises_fisher(3, 2, 1.0, runs=2**64),
     "an array for a figure": lambda: flock.figure(np.eye(2)),
-    "an array for a mask": lambda: flock.Model(dim=2, mask=np.eye(2)),
+    "an array for a mask": lambda: flock.Model(dim=2, mask=0.5 * np.eye(2)),
     "an array for a scheme": lambda: flock.simulate(flock.Model(dim=2), flock.uniform(4, 2), 1.0, scheme=np.eye(2)),
     "an array for an engine": lambda: flock.simulate(flock.Model(dim=2), flock.uniform(4, 2), 1.0, engine=np.eye(2)),
     "a number for a run": lambda: flock.again(3),

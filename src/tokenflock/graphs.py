@@ -18,6 +18,7 @@ from tokenflock.geometry import Array
 
 Index = NDArray[np.int64]
 BLOCK = 1 << 22  # pairs that a function is asked about at a time
+GIVES = "a function that gives"
 MOST_PAIRS = 1 << 36  # that it is asked about at all: some minutes
 
 
@@ -182,11 +183,11 @@ def checked_bias(given: Any) -> Any:
     return array
 
 
-def _check_finite(array: Array) -> None:
+def _check_finite(array: Array, what: str = "an array with") -> None:
     if np.isnan(array).any():
-        raise bad("bias", "an array with nan", "finite numbers", "Look for a division by zero where it is made.")
+        raise bad("bias", f"{what} nan", "finite numbers", "Look for a division by zero where it is made.")
     if np.isinf(array).any():
-        raise bad("bias", "an array with inf", "finite numbers", "What no token may see belongs to mask=.")
+        raise bad("bias", f"{what} inf", "finite numbers", "What no token may see belongs to mask=.")
 
 
 def check_size(bias: Any, n: int) -> None:
@@ -214,7 +215,7 @@ def dense_bias(bias: Any, n: int, first: int = 0, stop: int | None = None) -> Ar
         return bias.dense(first, stop)
     if isinstance(bias, Function):
         bias = np.concatenate(list(_asked("bias", bias, n))).astype(np.float64)
-        _check_finite(bias)
+        _check_finite(bias, GIVES)
     return np.reshape(bias, (-1, n, n))[:, first:stop]
 
 
@@ -225,7 +226,7 @@ def at_entries(bias: Any, seen: Graph, head: int) -> Array:
     i, j = seen.rows[part] - line * n, seen.columns[part]
     if isinstance(bias, Function):
         found = np.broadcast_to(_called("bias", bias, i, j), i.shape).astype(np.float64)
-        _check_finite(found)
+        _check_finite(found, GIVES)
         return found
     if isinstance(bias, Graph):
         first = head * n if bias.heads > 1 else 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.arguments import numbers, whole_numbers
+from tokenflock.arguments import named, numbers, whole_numbers
 from tokenflock.errors import bad, unknown
 from tokenflock.geometry import Array
 from tokenflock.options import matrix
@@ -46,7 +46,7 @@ class Groups:
 
     def matrices(self, name: str) -> Array | None:
         """Q, K or V of every group, (G, H or 1, rows, d); None where the model's own holds for all."""
-        given: Array | None = getattr(self, name)
+        given: Array | None = getattr(self, named("matrix of Groups", name, MATRICES))
         return None if given is None else given.reshape(len(self.names), -1, *given.shape[-2:])
 
     @property

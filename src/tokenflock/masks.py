@@ -52,11 +52,11 @@ class Dilated:
             object.__setattr__(self, name, whole(f"Dilated.{name}", getattr(self, name), 1, advice, most=MOST_TOKENS))
         object.__setattr__(self, "causal", flag("Dilated.causal", self.causal))
 
-    def n_entries(self, n: int) -> float:
+    def _n_entries(self, n: int) -> float:
         """About how many entries it has."""
         return float(n) * min(self.width, n) * (1 if self.causal else 2)
 
-    def pairs(self, n: int) -> tuple[Index, Index]:
+    def _pairs(self, n: int) -> tuple[Index, Index]:
         """Rows and columns of its entries."""
         reach = min(self.width - 1, (n - 1) // self.gap)
         return _offsets(n, self.gap * np.arange(-reach, 1 if self.causal else reach + 1))
@@ -78,7 +78,7 @@ class Blocks:
             object.__setattr__(self, name, whole(f"Blocks.{name}", getattr(self, name), 1, most=MOST_WIDTH))
         object.__setattr__(self, "causal", flag("Blocks.causal", self.causal))
 
-    def interval(self, n: int) -> tuple[Index, Index]:
+    def _interval(self, n: int) -> tuple[Index, Index]:
         """lo, hi of `visible`."""
         i, size, width = np.arange(n), min(self.size, n), min(self.width, n)
         block = i // size
@@ -100,7 +100,7 @@ class Prefix:
         """Whether no token sees a later one."""
         return self.length == 1
 
-    def interval(self, n: int) -> tuple[Index, Index]:
+    def _interval(self, n: int) -> tuple[Index, Index]:
         """lo, hi of `visible`."""
         return np.zeros(n, int), np.maximum(np.arange(n) + 1, min(self.length, n))
 
@@ -118,11 +118,11 @@ class Sink:
         for name in ("width", "sinks"):
             object.__setattr__(self, name, whole(f"Sink.{name}", getattr(self, name), 1, most=MOST_TOKENS))
 
-    def n_entries(self, n: int) -> float:
+    def _n_entries(self, n: int) -> float:
         """About how many entries it has."""
         return float(n) * min(self.width + self.sinks, n)
 
-    def pairs(self, n: int) -> tuple[Index, Index]:
+    def _pairs(self, n: int) -> tuple[Index, Index]:
         """Rows and columns of its entries."""
         i, j = _offsets(n, np.arange(1 - min(self.width, n), 1))
         first, token = np.arange(min(self.sinks, n)), np.arange(n)
@@ -151,11 +151,11 @@ class RandomGraph:
         object.__setattr__(self, "seed", whole("RandomGraph.seed", self.seed, 0))
         object.__setattr__(self, "causal", flag("RandomGraph.causal", self.causal))
 
-    def n_entries(self, n: int) -> float:
+    def _n_entries(self, n: int) -> float:
         """About how many entries it has."""
         return n * (1 + self.share * (n - 1) * (0.5 if self.causal else 1))
 
-    def pairs(self, n: int) -> tuple[Index, Index]:
+    def _pairs(self, n: int) -> tuple[Index, Index]:
         """Rows and columns of its entries: pairs below the diagonal, row by row, with random gaps between them."""
         own, pairs = np.arange(n), n * (n - 1) // 2
         draw, found, last = np.random.default_rng([self.seed, 2023]), [np.zeros(0, np.int64)], -1
@@ -294,7 +294,7 @@ def visible(mask: Mask, n: int) -> tuple[Index, Index]:
         ahead = 1 if mask.causal else mask.width
         return np.maximum(i - mask.width + 1, 0), np.minimum(i + ahead, n)
     if isinstance(mask, Blocks | Prefix):
-        return mask.interval(n)
+        return mask._interval(n)
     assert mask == "causal", f"{mask} has no intervals"
     return np.zeros(n, int), i + 1
 
@@ -317,7 +317,7 @@ def n_entries(mask: Mask, n: int) -> float:
         return sum(n_entries(one, n) for one in mask) / len(mask)
     if isinstance(mask, Graph):
         return len(mask.columns) / mask.heads
-    return mask.n_entries(n) if isinstance(mask, Dilated | Sink | RandomGraph) else float(n) ** 2
+    return mask._n_entries(n) if isinstance(mask, Dilated | Sink | RandomGraph) else float(n) ** 2
 
 
 @lru_cache(maxsize=4)
@@ -334,7 +334,7 @@ def graph(mask: Mask, n: int) -> Graph:
         return of_function(mask, n)
     room("mask", int(n_entries(mask, n)), EACH)
     if isinstance(mask, Dilated | Sink | RandomGraph):
-        return entries(n, *mask.pairs(n))
+        return entries(n, *mask._pairs(n))
     lo, hi = visible(mask, n)
     size = hi - lo
     before = np.repeat(np.cumsum(size) - size, size)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tokenflock.arguments import numbers
+from tokenflock.arguments import numbers, whole
 from tokenflock.errors import bad, clash
 from tokenflock.geometry import Array
 
@@ -58,6 +58,8 @@ def n_runs(varying: Mapping[str, Any] | None) -> int | None:
 
 def weights_of(varying: Mapping[str, Any] | None, run: int) -> dict[str, Any]:
     """The weights that one run has of its own, by name."""
+    n = n_runs(varying)
+    run = whole("run", run, 0, "Runs are counted from 0.", most=None if n is None else n - 1)
     return {name: one.values[run] for name, one in (varying or {}).items() if isinstance(one, OfRuns)}
 
 

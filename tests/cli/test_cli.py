@@ -19,7 +19,7 @@ from typer.main import get_command
 
 import tokenflock as flock
 from commands import refused, tokenflock
-from tokenflock import cli, options, rules, runner, schemes, start, store, weights
+from tokenflock import cli, interaction, options, rules, runner, schemes, start, store, weights
 from tokenflock.cli.simulate import SIMULATE
 from tokenflock.engine import choose
 from tokenflock.papers import figures, report
@@ -62,7 +62,14 @@ def test_a_shell_completes_verbs():
 
 def test_help_names_everything_that_can_be_named():
     text = tokenflock("simulate", "--help").stdout
-    names = [*start.STARTS, *weights.FAMILIES, *rules.MASKS, *rules.NORMALISERS, *rules.SPACES, *options.LAYER_NORMS]
+    names = [
+        *start.STARTS,
+        *weights.FAMILIES,
+        *rules.MASKS,
+        *interaction.NORMALISERS,
+        *rules.SPACES,
+        *options.LAYER_NORMS,
+    ]
     names += [*schemes.NAMES, *choose.NAMES, "window:W", "log:FIRST:N", "--n", "--d", "--beta", "--T", "float32"]
     names.remove("diagonal")  # said as diag
     assert [name for name in names if name not in text] == []

@@ -285,6 +285,13 @@ def test_a_configuration_that_does_not_fit_is_named(changed, said, made, tmp_pat
 def test_rotary_positions_that_cannot_be_computed_are_named():
     with pytest.raises(FileError, match=r"rotary positions of kind 'longrope' cannot be computed"):
         _ = Rotary(4, 10_000.0, "longrope").frequencies
+    with pytest.raises(FileError, match=r"of kind 'spiral' cannot be computed. Known: default, linear"):
+        _ = Rotary(4, 10_000.0, "spiral").frequencies
+    for kind in ("linear", "llama3", "yarn"):
+        with pytest.raises(FileError, match=rf"of kind '{kind}' cannot be computed: their settings do not say \w+\."):
+            _ = Rotary(4, 10_000.0, kind).frequencies
+    with pytest.raises(FileError, match="settings do not say original_max_position_embeddings"):
+        _ = Rotary(4, 10_000.0, "yarn").amplitude
     assert_allclose(Rotary(4, 100.0, "linear", {"factor": 2.0}).frequencies, [0.5, 0.05])
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from tokenflock.analysis import axes_kept, axes_of, tokens
 from tokenflock.analysis.statistics import Estimate
-from tokenflock.arguments import flag, scalar, whole
+from tokenflock.arguments import flag, function, scalar, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import LARGEST, Array
 
@@ -145,6 +145,7 @@ def neighbourhood_overlap(x: Any, y: Any, nearest: int = NEAREST) -> float:
 
 def each(x: Any, measure: Callable[[Array], Any], *, without: Any = None) -> Array:
     """A measure of tokens (n, d) for every layer of x (..., n, d); without: tokens (..., n) to leave out of each."""
+    function("measure", measure, "a function of tokens (n, d)")
     axes = axes_of(x)
     y = tokens(x if axes is None else axes.values, sphere=False)
     out = np.zeros(y.shape[:-1], dtype=bool) if without is None else np.asarray(without)

@@ -38,7 +38,18 @@ class Rotary:
     @property
     def frequencies(self) -> NDArray[np.float64]:
         """(r/2,) angles a position."""
-        plain = frequencies(self.width, self.base)
+        try:
+            return self._frequencies(frequencies(self.width, self.base))
+        except KeyError as lacking:
+            raise self._lacks(lacking) from None
+
+    def _lacks(self, lacking: KeyError) -> FileError:
+        return FileError(
+            f"rotary positions of kind {self.kind!r} cannot be computed: their settings do not say {lacking.args[0]}. "
+            "Fetch its config.json again. The heads can still be read: they use offset 0."
+        )
+
+    def _frequencies(self, plain: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.kind in ("default", "dynamic"):  # dynamic: only beyond the trained length
             return plain
         if self.kind == "linear":
@@ -82,9 +93,14 @@ class Rotary:
     @property
     def amplitude(self) -> float:
         """By what queries and keys grow when they turn: 1 but for yarn and longrope."""
-        s = self.settings
         if self.kind not in ("yarn", "longrope"):
             return 1.0
+        try:
+            return self._amplitude(self.settings)
+        except KeyError as lacking:
+            raise self._lacks(lacking) from None
+
+    def _amplitude(self, s: Mapping[str, Any]) -> float:
         if s.get("attention_factor"):
             return float(s["attention_factor"])
         original = float(s["original_max_position_embeddings"])

@@ -44,6 +44,9 @@ class Tensors(Mapping[str, NDArray[Any]]):
             why = f"{type(error).__name__}: {error}".rstrip(": ")
             raise FileError(f"tensor {name!r} of {self.where!r} cannot be read ({why}). {GET_ANOTHER}") from error
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensors:  # a file does not change, and its map cannot be copied
+        return self
+
     def __contains__(self, name: object) -> bool:  # that of Mapping would read the tensor
         return name in self._entries
 

@@ -25,13 +25,14 @@ import numpy as np
 
 from tokenflock.analysis.spectrum import Regime, one_thread
 from tokenflock.analysis.statistics import Estimate, interval, wilson
-from tokenflock.arguments import function, instance, named, whole
+from tokenflock.arguments import dataset, flag, function, instance, named, positive, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import Array, retract, tangent
 from tokenflock.model import Model
 from tokenflock.networks.layer import Layer
 from tokenflock.networks.network import Network
 from tokenflock.networks.spectra import Head, compress, regime_of
+from tokenflock.options import matrix
 from tokenflock.simulation import simulate
 from tokenflock.transformer import behaviour, block, working
 from tokenflock.transformer.block import Parts
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KINDS = ("trained", "shuffled", "spectrum")
+GIVEN = "what against.heads gives"
 FLOW_STEPS = 4  # of RK4: a layer is a short time
 #: what is switched off in the rows of `layers`
 SWITCHED = {
@@ -60,14 +62,22 @@ class Judged(NamedTuple):
     cosine: float
 
 
+def _check(head: Head, draw: np.random.Generator | None = None) -> None:
+    instance("head", head, Head, "a spectra.Head", "Head.of(network.layer(0), 0) gives one.")
+    if draw is not None:
+        instance("generator", draw, np.random.Generator, "a numpy Generator", "numpy.random.default_rng(0) is one.")
+
+
 def shuffled(head: Head, generator: np.random.Generator) -> Head:
     """The same numbers in each matrix, in another order."""
+    _check(head, generator)
     q, k, v, o = (generator.permutation(m.ravel()).reshape(m.shape) for m in head[:4])
     return Head(q, k, v, o, head.scale)
 
 
 def same_spectrum(head: Head, generator: np.random.Generator) -> Head:
     """Gaussian directions with the singular values of W_O W_V and of W_Q' W_K."""
+    _check(head, generator)
     k, d = head.query.shape
 
     def frame(levels: Array) -> Any:
@@ -88,6 +98,9 @@ def flow(head: Head, x: Array, r: float, time: float, causal: bool) -> Array:
 
     It never leaves the space of the tokens and of what the head writes to, so it is computed there.
     """
+    _check(head)
+    x, r, time = matrix("x", x, (None, head.query.shape[1])), positive("r", r), positive("time", time)
+    flag("causal", causal)
     basis = np.linalg.qr(np.concatenate([x.T, head.output], axis=1))[0]
     model = Model(
         dim=basis.shape[1],
@@ -104,6 +117,11 @@ def flow(head: Head, x: Array, r: float, time: float, causal: bool) -> Array:
 
 def one(layer: Layer, head: Head, regime: Regime, h: Array, out: Array, written: Array) -> Judged:
     """A head on the hidden states h of its layer, which makes `out` of them; written (n, d): what the head adds."""
+    instance("layer", layer, Layer, "a networks.Layer", "network.layer(0) gives one.")
+    _check(head)
+    instance("regime", regime, Regime, "an analysis.spectrum.Regime", "networks.heads and spectra.regime_of give one.")
+    h = matrix("h", h, (None, layer.dim))
+    out, written = matrix("out", out, h.shape), matrix("written", written, h.shape)
     length = np.linalg.norm(h, axis=-1)
     x, after = h / length[:, None], retract(out)
     r = math.sqrt(layer.dim) if layer.order == "pre" else float(length.mean())
@@ -192,23 +210,24 @@ def _write(layer: Layer, head: Head, h: Array) -> Array:
     return np.asarray(weights @ (y @ head.value.T) @ head.output.T)
 
 
-def share(found: Any, name: str, kind: str = "trained") -> Estimate:
-    """The share of heads in which a gain, or the growth, is above 0 (mean over texts), with Wilson's 95 % interval."""
-    if not hasattr(found, "data_vars"):
-        raise bad("found", found, "what against.heads gives")
+def _values(found: Any, name: str, kind: str) -> xr.DataArray:
+    """A variable of what `heads` gives, for one kind, over (text, layer, head)."""
     named("kind", kind, KINDS)
     named("name", name, [key for key in Judged._fields if key != "row"])
-    values = found[name].sel(kind=kind).mean("text").values.ravel()
+    if set(getattr(dataset("found", found, GIVEN).get(name), "dims", ())) != {"kind", "text", "layer", "head"}:
+        raise bad("found", f"a Dataset without {name} over (kind, text, layer, head)", GIVEN)
+    return found[name].sel(kind=kind)  # type: ignore[no-any-return]
+
+
+def share(found: Any, name: str, kind: str = "trained") -> Estimate:
+    """The share of heads in which a gain, or the growth, is above 0 (mean over texts), with Wilson's 95 % interval."""
+    values = _values(found, name, kind).mean("text").values.ravel()
     return wilson(int((values > 0).sum()), values.size)
 
 
 def mean(found: Any, name: str, kind: str = "trained") -> Estimate:
     """The mean over heads of a variable, and its 95 % interval over texts."""
-    if not hasattr(found, "data_vars"):
-        raise bad("found", found, "what against.heads gives")
-    named("kind", kind, KINDS)
-    named("name", name, [key for key in Judged._fields if key != "row"])
-    return interval(found[name].sel(kind=kind).mean(["layer", "head"]).values)
+    return interval(_values(found, name, kind).mean(["layer", "head"]).values)
 
 
 def layers(network: Network, texts: Iterable[Any]) -> xr.Dataset:

@@ -92,12 +92,16 @@ def _blocked(layer: Layer, h: Array, parts: Parts) -> tuple[Array, Array | None]
 
 def forwarded(layer: Layer, h: Array, written: Array, parts: Parts = ALL) -> Array:
     """What the feed-forward of a block adds to hidden states h (n, d) to which attention has written."""
+    h, written = _given(layer, h, parts, "h"), matrix("written", written, np.shape(h))
     if not parts.feedforward:
         return np.zeros_like(h)
-    if layer.order == "pre":
-        after = h if layer.parallel else h + written
-        return _added(layer, _before(_second(layer), after, parts), parts)
-    return _forwarded(_forward(layer), _after(layer.attention_norm, h + written, parts), parts)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if layer.order == "pre":
+            after = h if layer.parallel else h + written
+            found = _added(layer, _before(_second(layer), after, parts), parts)
+        else:
+            found = _forwarded(_forward(layer), _after(layer.attention_norm, h + written, parts), parts)
+    return _finite(found, "h")
 
 
 def _added(layer: Layer, y: Array, parts: Parts) -> Array:

@@ -28,7 +28,7 @@ import numpy as np
 
 from tokenflock.analysis.spectrum import one_thread
 from tokenflock.analysis.statistics import Estimate, interval
-from tokenflock.arguments import function, instance, named, numbers
+from tokenflock.arguments import dataset, function, instance, named, numbers, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.networks.layer import Layer
@@ -70,7 +70,9 @@ def fit_beta(weights: Any, overlaps: Any, seen: Any = None) -> tuple[Array, Arra
     n = len(o)
     if P.ndim != 3 or P.shape[1:] != (n, n) or not np.isfinite(P).all() or (P < 0).any():
         raise bad("weights.shape", P.shape, f"finite numbers >= 0 (heads, {n}, {n})", "One head is P[None].")
-    sees = np.ones((n, n), dtype=bool) if seen is None else np.asarray(seen, dtype=bool)
+    sees = np.ones((n, n), dtype=bool) if seen is None else numbers(seen) != 0
+    if sees.shape != (n, n) or (seen is not None and not np.isin(numbers(seen), (0, 1)).all()):
+        raise bad("seen", seen, f"({n}, {n}) of True and False", "block.sees(n, causal, window) gives it.")
     rows = sees.sum(axis=1) > 1
     P, o, sees = P[:, rows], o[rows], sees[rows]
     mass = P.sum(axis=-1, keepdims=True)
@@ -204,15 +206,25 @@ def starts(network: Network, texts: Iterable[Any]) -> list[Array]:
     return [text if text.ndim == 2 else stack.embed(network, text) for text in given]
 
 
+def _check(found: Any, name: str) -> None:
+    """Whether a variable of `measure` is in it."""
+    dims = getattr(dataset("found", found, "what working.measure gives").get(name), "dims", ())
+    if set(dims) != {"text", "layer", *(["head"] if name in HEADS else [])}:
+        raise bad("found", f"a Dataset without {name} over texts and layers", "what working.measure gives")
+
+
 def over_texts(found: Any, name: str, **where: Any) -> Estimate:
     """The mean over the texts of a variable of `measure`, with its 95 % interval.
 
     where: layer=, head=; what is left out is summed up first, by the median for a beta and by the mean for others.
     """
-    if not hasattr(found, "data_vars"):
-        raise bad("found", found, "what working.measure gives")
-    named("variable", name, [str(key) for key in found.data_vars])
-    one = found[name].sel(where)
+    _check(found, named("variable", name, [*HEADS, *LAYERS]))
+    one = found[name]
+    for axis, given in where.items():
+        known = found[named("axis", axis, [str(dim) for dim in one.dims if dim != "text"])].values
+        if whole(axis, given, 0) not in known:
+            raise bad(axis, given, f"one of {known.min()} to {known.max()}", f"Of each {axis} there is one {name}.")
+    one = one.sel(where)
     rest = [dim for dim in one.dims if dim != "text"]
     values = one.median(rest) if name.startswith("beta") else one.mean(rest)
     return interval(values.values)
@@ -220,9 +232,7 @@ def over_texts(found: Any, name: str, **where: Any) -> Estimate:
 
 def effective_time(found: Any, part: str = "step_attention") -> Estimate:
     """The sum of the steps of all layers, the mean over the texts with its 95 % interval: how long one pass is."""
-    if not hasattr(found, "data_vars"):
-        raise bad("found", found, "what working.measure gives")
-    named("part", part, ("step_attention", "step_feedforward", "turned"))
+    _check(found, named("part", part, ("step_attention", "step_feedforward", "turned")))
     return interval(found[part].sum("layer").values)
 
 
