@@ -323,6 +323,21 @@ def test_no_model_is_too_odd(name):
         json.dumps(found.plain(), allow_nan=False)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"position": flock.Rope()},
+        {"groups": flock.Groups(list("aabbb"), value={"a": np.eye(2), "b": 2 * np.eye(2)})},
+        {"drift": lambda x, t: -x},
+        {"beta": flock.Schedule([0.0, 0.3], [1.0, 2.0])},
+    ],
+    ids=["position", "groups", "drift", "varying"],
+)
+def test_what_has_no_equations_in_z_is_diagnosed_without_them(options):
+    model = flock.Model(dim=2, space="euclidean", mask="full", **options)
+    assert flock.diagnose(flock.simulate(model, flock.cube(5, 2), 0.2, times=[0.0, 0.2])).findings
+
+
 def test_what_is_missing_is_said():
     no_positions = made(run={"positions": False, "reduce": {"mean": lambda x: x.mean()}})
     assert "The run kept no positions" in str(flock.diagnose(no_positions))
