@@ -105,6 +105,14 @@ def test_the_sick_run_shows_it_and_its_twin_does_not(name):
         assert found.number is None or isinstance(found.number, float)
 
 
+def test_tokens_that_leave_a_saddle_are_not_at_rest():
+    """They are as slow as the error of a rest that draws tokens in; followed finer, they become faster."""
+    saddle = flock.geometry.circle(np.full(3, np.pi / 2 - 1e-9))
+    run = made(saddle, 2.0, dim=2, value=np.diag([1.0, 0.9]))
+    assert Evidence(run, None).speed < 1e-9
+    assert "rests-elsewhere" not in flock.diagnose(run).names
+
+
 SPIRAL = np.array([[1.0, 2.0], [-2.0, 1.0]])
 
 

@@ -4,12 +4,15 @@ import importlib.util
 import json
 import math
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 from math import exp
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from tokenflock import expressions
 from tokenflock.errors import SpecError
 from tokenflock.functions import Function, own
 
@@ -244,3 +247,21 @@ def test_a_function_of_arrays_is_compiled():
     for given in (lambda x: x.nothing, lambda x: np.block([x]), Odd().weight):
         with pytest.raises(EngineError, match=r"cannot be compiled: .*\. Use engine='reference'"):
             of_arrays(own("drift", given, ("x",)), types.Array(float64, 2, "C"))
+
+
+def test_threads_take_turns_at_the_parser(monkeypatch):
+    """Python 3.11 raises a SystemError where two of them parse at once."""
+    inside, most, usual = [], [], expressions.ast.parse
+
+    def parse(*given, **how):
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.002)
+        inside.pop()
+        return usual(*given, **how)
+
+    monkeypatch.setattr(expressions.ast, "parse", parse)
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda k: own("kernel", f"exp(logit) + {k}", ("logit",)), range(8)))
+    assert max(most) == 1
+    assert [f(np.zeros(1))[0] for f in made] == [k + 1.0 for k in range(8)]

@@ -53,10 +53,11 @@ def clusters(e: Evidence) -> Iterator[Symptom]:
         final = "" if e.n_clusters == 1 else ", the final ones"
         text = f"The tokens form {e.many}{final}, at most {e.width:.1e} wide, and move at no more than {e.speed:.1e}."
         yield Symptom("finished", text, e.width)
-    elif e.compact and e.speed < ROUNDING * e.scale and not _scalar(e):
-        text = f"{e.many} at rest, as far as rounding lets one see (speed {e.speed:.1e}), but not where V alone leads."
+    elif e.compact and not _scalar(e) and e.rest_speed < ROUNDING * e.scale:
+        seen = f"speed {e.rest_speed:.1e}" + (", followed finer" if e.rest_speed < e.speed else "")
+        text = f"{e.many} at rest, as far as rounding lets one see ({seen}), but not where V alone leads."
         advice = "Push the tokens a little and go on: if they come back, this is a limit that the atlas does not have."
-        yield Symptom("rests-elsewhere", text, e.speed, advice)
+        yield Symptom("rests-elsewhere", text, e.rest_speed, advice)
     elif e.compact and e.slow:
         yield _metastable(e)
     else:

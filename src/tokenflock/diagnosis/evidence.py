@@ -241,6 +241,27 @@ class Evidence:
         return Again(float(gap.max()), float(grown[k]), float(kept[k]))
 
     @cached_property
+    def rest_speed(self) -> float:
+        """The speed of the fastest token as far as steps of the run's tolerance let one see.
+
+        Where the last speed is within the error that such steps leave, the last frame is followed finer, for as long as
+        the run took or LONG: tokens at rest come closer to it, and others go on. Explicit steps leave the least error.
+        """
+        tolerance = float(self.attrs.get("rtol", math.nan)) + float(self.attrs.get("atol", math.nan))
+        model, smooth = self.model, self.dt is None and math.isfinite(self.model.beta)
+        free = smooth and model.autonomous and not model.has_radius and not model.noisy
+        by_error = self.on_sphere and free and 0 < self.speed < tolerance * self.scale
+        if not by_error or not self.affordable(REPEATED / 3 * max(self.evaluations, 1)):
+            return self.speed
+        try:
+            later = self._frames(retract(self.last)[None], np.array([min(self.t, LONG)]), FINE)[0, -1]
+        except TokenflockError:
+            return self.speed
+        stayed = float(distance(later, self.last).max()) < self.radius_of_clusters
+        speed = float(np.linalg.norm(self.velocity(later), axis=-1).max())
+        return min(speed, self.speed) if stayed else self.speed
+
+    @cached_property
     def finer(self) -> dict[str, Any]:
         """How the run is repeated, as keywords of simulate."""
         if math.isinf(self.model.beta):  # not smooth: only smaller steps are finer
