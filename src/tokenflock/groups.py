@@ -63,11 +63,13 @@ class Groups:
 def _labelled(labels: Any, names: Any) -> tuple[np.ndarray, tuple[str, ...]]:
     """Labels as numbers, and the names that they stand for."""
     advice = 'For example Groups(["text"] * 30 + ["memory"] * 5).'
+    if not isinstance(names, list | tuple | None) or (names and not all(isinstance(n, str) for n in names)):
+        raise bad("Groups.names", names, "a list of different names, one for each group")
     if isinstance(labels, str | Mapping) or not isinstance(labels, Sequence | np.ndarray) or not len(labels):
         raise bad("Groups.labels", labels, "the name of its group for every token", advice)
     given = [str(label) for label in labels] if names is None else list(names)
-    if names is not None and (not given or len(set(given)) < len(given) or not all(isinstance(n, str) for n in given)):
-        raise bad("Groups.names", names, "different names, one for each group")
+    if names is not None and (not given or len(set(given)) < len(given)):
+        raise bad("Groups.names", names, "a list of different names, one for each group")
     known = tuple(dict.fromkeys(given))
     if names is None or any(isinstance(label, str) for label in labels):
         if strange := [label for label in labels if str(label) not in known]:

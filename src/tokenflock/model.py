@@ -184,7 +184,7 @@ class Model:
 
     def written(self, n_tokens: int) -> Model:
         """The model of so many tokens: a mask or bias that is a function, or one for each head, is written out."""
-        n_tokens = whole("n_tokens", n_tokens, 1)
+        n_tokens = whole("n_tokens", n_tokens, 1, most=2**31 - 1)
         if n_tokens not in self._of_tokens:
             mask, bias = written(self.mask, self.bias, n_tokens, self.frozen is not None)
             same = mask is self.mask and bias is self.bias

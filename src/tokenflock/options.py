@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,8 @@ class FeedForward:
 
     def _hold(self) -> None:
         """Put the parts that change aside, and their values at t = 0 in their places."""
+        if not isinstance(self.varying, Mapping | None):
+            raise bad("FeedForward.varying", self.varying, "None, or {name: what changes} of w, a and b")
         found = dict(self.varying or {})
         for name in ("w", "a", "b"):
             if (one := as_varying(name, getattr(self, name))) is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenflock.arguments import positive, real, scalar, whole
+from tokenflock.arguments import positive, real, room, scalar, whole
 from tokenflock.errors import bad, clash
 from tokenflock.geometry import Array
 from tokenflock.options import matrix
@@ -103,6 +103,7 @@ def angles(rope: Rope, width: int, n: int) -> Array:
 def sinusoids(n_tokens: int, dim: int, base: float = BASE, scale: float = 1.0) -> Array:
     """Vectors (n, d) for `Absolute`: (i, 2m) sin and (i, 2m + 1) cos of the angle i base^(-2m/d), times scale."""
     n, d = whole("n_tokens", n_tokens, 1), whole("dim", dim, 1)
+    room("n_tokens times dim", n * d, 32)
     angles = np.arange(n)[:, None] * frequencies(d + d % 2, positive("base", base))
     waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(n, -1)[:, :d]
     return np.asarray(scalar("scale", scale, "a finite number") * waves)

@@ -288,10 +288,9 @@ def left_by(options: Mapping[str, Any], varying: Mapping[str, Varying] | None) -
 
 def held(model: Any, t: float, middle: float, run: int) -> Any:
     """The model with the weights of a time, which change no more. It is not checked again: its weights are."""
-    t, middle = (
-        v if isinstance(v, float) and math.isfinite(v) else scalar("t", v, "a finite time") for v in (t, middle)
-    )
-    run = whole("run", run, 0, most=model.n_runs and model.n_runs - 1)
+    given: tuple[Any, ...] = (t, middle)  # floats, but for who calls it by hand
+    t, middle = (v if isinstance(v, float) and math.isfinite(v) else scalar("t", v, "a finite time") for v in given)
+    run = whole("run", run, 0, most=None if model.n_runs is None else model.n_runs - 1)
     fields = {name: model.__dict__[name] for name in model.__dataclass_fields__}
     inner: dict[str, Array] = {}
     for name, varying in model.varying.items():

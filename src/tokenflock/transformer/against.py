@@ -25,7 +25,8 @@ import numpy as np
 
 from tokenflock.analysis.spectrum import Regime, one_thread
 from tokenflock.analysis.statistics import Estimate, interval, wilson
-from tokenflock.arguments import dataset, flag, function, instance, named, positive, whole
+from tokenflock.arguments import dataset, flag, function, instance, named, positive, scalar, whole
+from tokenflock.arguments import generator as drawing
 from tokenflock.errors import bad
 from tokenflock.geometry import Array, retract, tangent
 from tokenflock.model import Model
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KINDS = ("trained", "shuffled", "spectrum")
+SQUARED = "a number > 0 whose square exists"
 GIVEN = "what against.heads gives"
 FLOW_STEPS = 4  # of RK4: a layer is a short time
 #: what is switched off in the rows of `layers`
@@ -62,22 +64,22 @@ class Judged(NamedTuple):
     cosine: float
 
 
-def _check(head: Head, draw: np.random.Generator | None = None) -> None:
+def _check(head: Head) -> None:
     instance("head", head, Head, "a spectra.Head", "Head.of(network.layer(0), 0) gives one.")
-    if draw is not None:
-        instance("generator", draw, np.random.Generator, "a numpy Generator", "numpy.random.default_rng(0) is one.")
 
 
 def shuffled(head: Head, generator: np.random.Generator) -> Head:
     """The same numbers in each matrix, in another order."""
-    _check(head, generator)
+    _check(head)
+    drawing(generator)
     q, k, v, o = (generator.permutation(m.ravel()).reshape(m.shape) for m in head[:4])
     return Head(q, k, v, o, head.scale)
 
 
 def same_spectrum(head: Head, generator: np.random.Generator) -> Head:
     """Gaussian directions with the singular values of W_O W_V and of W_Q' W_K."""
-    _check(head, generator)
+    _check(head)
+    drawing(generator)
     k, d = head.query.shape
 
     def frame(levels: Array) -> Any:
@@ -99,7 +101,11 @@ def flow(head: Head, x: Array, r: float, time: float, causal: bool) -> Array:
     It never leaves the space of the tokens and of what the head writes to, so it is computed there.
     """
     _check(head)
-    x, r, time = matrix("x", x, (None, head.query.shape[1])), positive("r", r), positive("time", time)
+    x, r, time = (
+        matrix("x", x, (None, head.query.shape[1])),
+        scalar("r", r, SQUARED, lambda v: (v > 0) & (v < 1e150)),
+        positive("time", time),
+    )
     flag("causal", causal)
     basis = np.linalg.qr(np.concatenate([x.T, head.output], axis=1))[0]
     model = Model(

@@ -28,7 +28,7 @@ import numpy as np
 
 from tokenflock.analysis.spectrum import one_thread
 from tokenflock.analysis.statistics import Estimate, interval
-from tokenflock.arguments import dataset, function, instance, named, numbers, whole
+from tokenflock.arguments import dataset, function, instance, named, numbers, scalar, some, whole
 from tokenflock.errors import bad
 from tokenflock.geometry import Array
 from tokenflock.networks.layer import Layer
@@ -244,7 +244,10 @@ def metastable(beta: Sequence[float] | Array, n_tokens: int, overlap: float = 0.
     """
     from tokenflock import theory
 
-    betas = np.atleast_1d(numbers(beta))
+    betas = np.atleast_1d(some("beta", beta, "finite numbers >= 0", lambda b: b >= 0))
+    if betas.ndim != 1:
+        raise bad("beta.shape", betas.shape, "one number, or a list of them")
+    near = scalar("near", near, "a finite number")
     found = []
     for b in betas:
         low, high = -30.0, 30.0 + 1.5 * max(float(b), 0.0)  # logarithms of times
