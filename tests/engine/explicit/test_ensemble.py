@@ -48,7 +48,7 @@ def assert_the_bits_of_single_runs(engine, work, starts, times=TIMES, **how):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_an_ensemble_has_the_bits_of_single_runs(case, monkeypatch):
     monkeypatch.setenv("TOKENFLOCK_THREADS", "3")
-    noisy = case.model.noise > 0
+    noisy = case.model.noisy
     works = [task(case.model, "heun", dt=0.25)] if noisy else [task(case.model)]
     for work in works:
         assert_the_bits_of_single_runs(engine_named("cpu"), work, models.tokens_for(case.model, N, seed=2, runs=RUNS))
@@ -56,7 +56,7 @@ def test_an_ensemble_has_the_bits_of_single_runs(case, monkeypatch):
 
 @pytest.mark.parametrize("case", VARYING, ids=str)
 def test_runs_whose_weights_change_go_one_by_one_to_the_bits_of_single_runs(case):
-    noisy, engine = case.model.noise > 0, engine_named("cpu")
+    noisy, engine = case.model.noisy, engine_named("cpu")
     work = task(case.model, "heun", dt=0.25) if noisy else task(case.model)
     starts = models.tokens_for(case.model, N, seed=2, runs=RUNS)
     assert parts_of(work, 100, N, 0) == []
